@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The slow half of accounting: cells, snapshots, and the live switch:
+ * prepare (may fail, the old modes stay) - quiesce - swap - go on - free.
+ */
+#include <linux/slab.h>
+
+#include "core/internal.h"
+
+int tally_acct_init(struct tally_acct *a)
+{
+	a->busy = alloc_percpu(struct tally_busy);
+	a->pending_cells = alloc_percpu(struct tally_pending);
+	if (!a->busy || !a->pending_cells) {
+		tally_acct_exit(a);
+		return -ENOMEM;
+	}
+	spin_lock_init(&a->lock);
+	spin_lock_init(&a->exact.lock);
+	a->shared.stamp = jiffies;
+	return 0;
+}
+
+void tally_acct_exit(struct tally_acct *a)
+{
+	free_percpu(a->busy);
+	free_percpu(a->pending_cells);
+	kfree(a->nodes);
+	a->busy = NULL;
+	a->pending_cells = NULL;
+	a->nodes = NULL;
+}
+
+/* What the new modes need beside what every disk has. */
+int tally_acct_prepare(union tally_modes m, struct tally_node_pair **nodes)
+{
+	*nodes = NULL;
+	if (m.inflight != INFLIGHT_PERNODE)
+		return 0;
+	*nodes = kcalloc(nr_node_ids, sizeof(**nodes), GFP_KERNEL);
+	return *nodes ? 0 : -ENOMEM;
+}
+
+static u64 total_nsecs(struct block_device *bdev)
+{
+	return part_stat_read(bdev, nsecs[STAT_READ]) +
+	       part_stat_read(bdev, nsecs[STAT_WRITE]) +
+	       part_stat_read(bdev, nsecs[STAT_DISCARD]) +
+	       part_stat_read(bdev, nsecs[STAT_FLUSH]);
+}
+
+/* Where busy time and queue time come from under these modes, in ms. */
+static u64 busy_source(struct tally_acct *a, union tally_modes m)
+{
+	if (m.inflight == INFLIGHT_NATIVE)
+		return tally_jiffies_to_ms(part_stat_read(a->whole, io_ticks));
+	return tally_ticks_read(a);
+}
+
+static u64 queue_source(struct tally_acct *a, union tally_modes m)
+{
+	if (m.ticks == TICKS_ROUND)
+		return tally_queue_read(a);
+	return div_u64(total_nsecs(a->whole), NSEC_PER_MSEC);
+}
+
+static u64 carried(const struct tally_carry *c, u64 source)
+{
+	return c->base + source - c->origin;
+}
+
+static void take(struct tally_acct *a, struct tally_snapshot *s)
+{
+	const union tally_modes m = a->modes;
+
+	lockdep_assert_held(&a->lock);
+	tally_ticks_before_read(a, m);
+	tally_inflight_read(a, m, s->inflight);
+	s->busy_ms = carried(&a->carry_busy, busy_source(a, m));
+	s->queue_ms = carried(&a->carry_queue, queue_source(a, m));
+}
+
+/* What the disk's mode says now. */
+void tally_acct_snapshot(struct tally_acct *a, struct tally_snapshot *s)
+{
+	spin_lock(&a->lock);
+	take(a, s);
+	spin_unlock(&a->lock);
+}
+
+/*
+ * The disk is quiesced: nothing is between begin and end.  On return *nodes is
+ * what the old modes had, to be freed once I/O goes on.
+ */
+void tally_acct_swap(struct tally_acct *a, union tally_modes m,
+		     struct tally_node_pair **nodes)
+{
+	struct tally_snapshot s;
+
+	spin_lock(&a->lock);
+	take(a, &s);
+	a->carry_busy = (struct tally_carry){ s.busy_ms, busy_source(a, m) };
+	a->carry_queue = (struct tally_carry){ s.queue_ms, queue_source(a, m) };
+
+	/* A stale stamp would credit the new model with the old one's time. */
+	a->shared.stamp = jiffies;
+	swap(a->nodes, *nodes);
+	WRITE_ONCE(a->modes.all, m.all);
+	a->switches++;
+	spin_unlock(&a->lock);
+}
+
+int tally_disk_set(struct tally_disk *td, const char *profile,
+		   const char *const mode[TALLY_AXES],
+		   struct tally_request *rq)
+{
+	const bool mapped = td->ops->kind == TALLY_KIND_MAP;
+	const struct tally_profile *named;
+	struct tally_node_pair *nodes;
+	union tally_modes m;
+	int err;
+
+	if (mutex_lock_killable(&td->switch_lock))
+		return -EINTR;
+	if (td->dead) {
+		err = tally_refuse(rq, -ENODEV, "%s is being removed", td->name);
+		goto unlock;
+	}
+	m = td->acct.modes;
+	named = td->profile;
+	err = tally_modes_resolve(&m, mapped, profile, mode, &named, rq);
+	if (err)
+		goto unlock;
+	err = tally_acct_prepare(m, &nodes);
+	if (err)
+		goto unlock;
+	err = td->ops->quiesce(td);
+	if (!err) {
+		tally_acct_swap(&td->acct, m, &nodes);
+		td->profile = named;
+		td->ops->unquiesce(td);
+	}
+	kfree(nodes);
+unlock:
+	mutex_unlock(&td->switch_lock);
+	return err;
+}
+EXPORT_SYMBOL_GPL(tally_disk_set);

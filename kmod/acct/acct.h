@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Counting one I/O: tally_begin() and tally_end().
+ *
+ * A disk has one mode on each of four axes.  They are read once, at the begin,
+ * and latched in the I/O, so that an I/O that ends under other modes than it
+ * began with stays balanced (it would be a bug: the modes change only while
+ * the disk is quiesced, and tally_end() warns).
+ *
+ * The bodies are inlined behind compares on the latched modes: per-device
+ * choice rules out static keys, and an indirect call would cost more than what
+ * is measured.  "none" is one load and one predicted branch.
+ *
+ * Context: begin runs where ->submit_bio runs (process context), end anywhere
+ * up to hard interrupt.  Everything shared between the two is therefore
+ * atomic, local_t, or this_cpu_*; the rest is owned by the I/O.
+ */
+#ifndef TALLY_ACCT_H
+#define TALLY_ACCT_H
+
+#include "platform.h"
+
+enum tally_inflight_mode {
+	INFLIGHT_OFF, INFLIGHT_SHARED, INFLIGHT_SPLIT, INFLIGHT_PERCPU,
+	INFLIGHT_PERNODE, INFLIGHT_NATIVE, INFLIGHT_MODES
+};
+
+enum tally_pending_mode {
+	PENDING_OFF, PENDING_SHARED, PENDING_PERCPU, PENDING_MODES
+};
+
+enum tally_ticks_mode {
+	TICKS_OFF, TICKS_ROUND, TICKS_SAMPLED, TICKS_ELAPSED, TICKS_CHECKED,
+	TICKS_EXACT, TICKS_MODES
+};
+
+enum tally_clock_mode {
+	CLOCK_OFF, CLOCK_JIFFIES, CLOCK_NS, CLOCK_MODES
+};
+
+/* One mode per axis; "all" is 0 exactly when every axis is off. */
+union tally_modes {
+	struct {
+		u8 inflight;
+		u8 pending;
+		u8 ticks;
+		u8 clock;
+	};
+	u8 axis[4];
+	u32 all;
+};
+
+/* Reads and writes in flight, each in a word of its own. */
+struct tally_pair {
+	atomic_t n[2];
+};
+
+struct tally_node_pair {
+	struct tally_pair pair;
+} ____cacheline_aligned_in_smp;
+
+/* Busy-time sums, per CPU: written by the winner of a jiffy, read by sums. */
+struct tally_busy {
+	u64 ticks;		/* jiffies in which the disk was busy */
+	u64 queue;		/* jiffies x I/Os in flight; mode round */
+};
+
+struct tally_pending {
+	local_t n[2];
+};
+
+/* What mode "exact" keeps. */
+struct tally_exact {
+	spinlock_t lock;	/* irq-safe; protects all of this */
+	unsigned int count;	/* I/Os in flight */
+	u64 since;		/* ns, when count left zero */
+	u64 total;		/* ns busy, up to the last time count fell to 0 */
+	u64 mirrored;		/* jiffies of total given to the kernel's cell */
+};
+
+/*
+ * What a field showed when the modes last changed, and what its source read
+ * then: shown = base + (source - origin), so that nothing goes backwards.
+ */
+struct tally_carry {
+	u64 base;
+	u64 origin;
+};
+
+struct tally_acct {
+	/* Hot and read-mostly: no counter in this line. */
+	union tally_modes modes;
+	struct block_device *whole;
+	struct tally_busy __percpu *busy;
+	struct tally_pending __percpu *pending_cells;
+	struct tally_node_pair *nodes;	/* pernode only, nr_node_ids of them */
+
+	/*
+	 * As in hd_struct up to 4.20: the stamp, the pair and (where 4.20 stored
+	 * DM's pending count over the pair) a scratch word, in one line.
+	 */
+	struct {
+		unsigned long stamp;
+		struct tally_pair inflight;
+		atomic_t scratch[2];
+	} shared ____cacheline_aligned_in_smp;
+
+	/* DM's own counter, in another object and so in another line. */
+	struct tally_pair pending ____cacheline_aligned_in_smp;
+
+	struct {
+		atomic_t n ____cacheline_aligned_in_smp;
+	} split[2];
+
+	struct tally_exact exact ____cacheline_aligned_in_smp;
+
+	/*
+	 * Slow path.  The lock is held for a snapshot and for the swap of the
+	 * modes, so that a reader never sees half of a switch, and never waits
+	 * for a drain.
+	 */
+	spinlock_t lock;
+	struct tally_carry carry_busy;	/* ms */
+	struct tally_carry carry_queue;	/* ms */
+	u64 switches;
+};
+
+/* What one I/O carries from begin to end. */
+struct tally_io {
+	union tally_modes modes;
+	u16 op;
+	u16 node;
+	unsigned int sectors;
+	unsigned int dir;
+	struct block_device *bdev;
+	u64 start;		/* jiffies, or ns under CLOCK_NS */
+};
+
+#include "inflight.h"
+#include "pending.h"
+#include "ticks.h"
+
+static __always_inline void
+tally_begin_modes(struct tally_acct *a, struct tally_io *io,
+		  union tally_modes m, struct block_device *bdev,
+		  enum req_op op, unsigned int sectors)
+{
+	io->bdev = bdev;
+	io->op = op;
+	io->sectors = sectors;
+
+	if (m.inflight == INFLIGHT_NATIVE) {
+		io->start = tally_native_begin(bdev, op, sectors);
+		return;
+	}
+
+	io->dir = op_is_write(op);
+	part_stat_lock();
+	if (m.ticks)
+		tally_ticks_begin(a, io, m);
+	tally_inflight_begin(a, io, m);
+	tally_pending_begin(a, io, m);
+	if (m.clock == CLOCK_JIFFIES)
+		io->start = jiffies;
+	else if (m.clock == CLOCK_NS)
+		io->start = ktime_get_ns();
+	part_stat_unlock();
+}
+
+static __always_inline void
+tally_end_modes(struct tally_acct *a, struct tally_io *io, union tally_modes m)
+{
+	struct block_device *bdev = io->bdev;
+	enum req_op op = (__force enum req_op)io->op;
+
+	if (m.inflight == INFLIGHT_NATIVE) {
+		tally_native_end(bdev, op, io->sectors, io->start);
+		return;
+	}
+
+	part_stat_lock();
+	if (m.ticks)
+		tally_ticks_end(a, io, m);
+	if (m.inflight) {
+		const int group = op_stat_group(op);
+
+		part_stat_inc(bdev, ios[group]);
+		part_stat_add(bdev, sectors[group], io->sectors);
+		if (m.clock == CLOCK_JIFFIES) {
+			const unsigned long took = jiffies - io->start;
+
+			if (unlikely(took))
+				part_stat_add(bdev, nsecs[group],
+					      jiffies_to_nsecs(took));
+		} else if (m.clock == CLOCK_NS) {
+			part_stat_add(bdev, nsecs[group],
+				      ktime_get_ns() - io->start);
+		}
+	}
+	tally_pending_end(a, io, m);
+	tally_inflight_end(a, io, m);
+	part_stat_unlock();
+}
+
+/**
+ * tally_begin() - an I/O starts
+ * @a: accounting of the disk
+ * @io: record of the I/O, to be kept until tally_end()
+ * @bdev: what it was submitted to, a partition or the whole disk
+ * @op: its operation
+ * @sectors: its length
+ *
+ * The disk must not be quiesced before the matching tally_end().
+ */
+static __always_inline void
+tally_begin(struct tally_acct *a, struct tally_io *io,
+	    struct block_device *bdev, enum req_op op, unsigned int sectors)
+{
+	union tally_modes m = { .all = READ_ONCE(a->modes.all) };
+
+	if (m.all && unlikely(!blk_queue_io_stat(bdev_get_queue(bdev))))
+		m.all = 0;	/* queue/iostats is 0 */
+	io->modes = m;
+	if (m.all)
+		tally_begin_modes(a, io, m, bdev, op, sectors);
+}
+
+/* tally_end() - the I/O of the matching tally_begin() has ended */
+static __always_inline void
+tally_end(struct tally_acct *a, struct tally_io *io)
+{
+	if (io->modes.all) {
+		WARN_ON_ONCE(io->modes.all != READ_ONCE(a->modes.all));
+		tally_end_modes(a, io, io->modes);
+	}
+}
+
+#endif /* TALLY_ACCT_H */

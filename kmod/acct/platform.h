@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * All that the counting core (acct.h, inflight.h, pending.h, ticks.h, read.h)
+ * sees of a kernel.  In user space the same names come from shim.h, which the
+ * tests bring along, so that one source is counted, replayed and raced there.
+ */
+#ifndef TALLY_ACCT_PLATFORM_H
+#define TALLY_ACCT_PLATFORM_H
+
+#ifdef __KERNEL__
+#include <linux/atomic.h>
+#include <linux/blkdev.h>
+#include <linux/cache.h>
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/part_stat.h>
+#include <linux/percpu.h>
+#include <linux/spinlock.h>
+#include <linux/topology.h>
+
+#include <linux/math64.h>
+
+#include "compat.h"
+
+/* jiffies_to_msecs() is 32 bits wide; sums are not. */
+static inline u64 tally_jiffies_to_ms(u64 jiffs)
+{
+	return div_u64(jiffs * (u64)jiffies_to_nsecs(1), NSEC_PER_MSEC);
+}
+#else
+#include "shim.h"
+#endif
+
+#endif /* TALLY_ACCT_PLATFORM_H */

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * /sys/block/<disk>/tally/: one value per file.  docs/sysfs.md has each file's
+ * format, unit and errors.
+ */
+#include <linux/capability.h>
+#include <linux/device.h>
+#include <linux/sysfs.h>
+
+#include "core/internal.h"
+
+static struct tally_disk *dev_to_td(struct device *dev)
+{
+	return dev_to_disk(dev)->private_data;
+}
+
+static union tally_modes modes_now(struct tally_disk *td)
+{
+	return (union tally_modes){ .all = READ_ONCE(td->acct.modes.all) };
+}
+
+static ssize_t inflight_show(struct device *dev, struct device_attribute *attr,
+			     char *buf)
+{
+	struct tally_snapshot s;
+
+	tally_acct_snapshot(&dev_to_td(dev)->acct, &s);
+	return sysfs_emit(buf, "%u %u\n", s.inflight[0], s.inflight[1]);
+}
+static DEVICE_ATTR_RO(inflight);
+
+static u64 ms(struct block_device *bdev, int group)
+{
+	return div_u64(part_stat_read(bdev, nsecs[group]), NSEC_PER_MSEC);
+}
+
+/* The 17 fields of the kernel's own stat file, from the mode's point of view. */
+static ssize_t stat_show(struct device *dev, struct device_attribute *attr,
+			 char *buf)
+{
+	struct tally_acct *a = &dev_to_td(dev)->acct;
+	struct block_device *b = a->whole;
+	struct tally_snapshot s;
+
+	tally_acct_snapshot(a, &s);
+	return sysfs_emit(buf,
+		"%lu %lu %lu %llu %lu %lu %lu %llu %u %llu %llu %lu %lu %lu %llu %lu %llu\n",
+		part_stat_read(b, ios[STAT_READ]),
+		part_stat_read(b, merges[STAT_READ]),
+		part_stat_read(b, sectors[STAT_READ]),
+		ms(b, STAT_READ),
+		part_stat_read(b, ios[STAT_WRITE]),
+		part_stat_read(b, merges[STAT_WRITE]),
+		part_stat_read(b, sectors[STAT_WRITE]),
+		ms(b, STAT_WRITE),
+		s.inflight[0] + s.inflight[1], s.busy_ms, s.queue_ms,
+		part_stat_read(b, ios[STAT_DISCARD]),
+		part_stat_read(b, merges[STAT_DISCARD]),
+		part_stat_read(b, sectors[STAT_DISCARD]),
+		ms(b, STAT_DISCARD),
+		part_stat_read(b, ios[STAT_FLUSH]),
+		ms(b, STAT_FLUSH));
+}
+static DEVICE_ATTR_RO(stat);
+
+/* A store of one word: into the profile, or onto one axis. */
+static ssize_t store_word(struct device *dev, int axis, const char *buf,
+			  size_t count)
+{
+	const char *mode[TALLY_AXES] = { };
+	int err;
+
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	/* Nothing empty, no NUL inside. */
+	if (!count || *buf == '\n' || strlen(buf) != count)
+		return -EINVAL;
+	if (axis >= 0)
+		mode[axis] = buf;
+	err = tally_disk_set(dev_to_td(dev), axis < 0 ? buf : "", mode, NULL);
+	return err ? err : count;
+}
+
+static ssize_t profile_show(struct device *dev, struct device_attribute *attr,
+			    char *buf)
+{
+	struct tally_disk *td = dev_to_td(dev);
+
+	return sysfs_emit(buf, "%s\n", tally_profile_name(td, modes_now(td)));
+}
+
+static ssize_t profile_store(struct device *dev, struct device_attribute *attr,
+			     const char *buf, size_t count)
+{
+	return store_word(dev, -1, buf, count);
+}
+static DEVICE_ATTR_RW(profile);
+
+static ssize_t profiles_show(struct device *dev, struct device_attribute *attr,
+			     char *buf)
+{
+	unsigned int i;
+	int len = 0;
+
+	for (i = 0; i < tally_profile_count; i++)
+		len += sysfs_emit_at(buf, len, "%s%s", i ? " " : "",
+				     tally_profiles[i].name);
+	return len + sysfs_emit_at(buf, len, "\n");
+}
+static DEVICE_ATTR_RO(profiles);
+
+/* What I/O that starts now latches: none, when queue/iostats is 0. */
+static ssize_t effective_show(struct device *dev,
+			      struct device_attribute *attr, char *buf)
+{
+	struct tally_disk *td = dev_to_td(dev);
+	union tally_modes m = modes_now(td);
+
+	if (!blk_queue_io_stat(td->disk->queue))
+		m.all = 0;
+	return sysfs_emit(buf, "%s\n",
+			  m.all ? tally_profile_name(td, m) : "none");
+}
+static DEVICE_ATTR_RO(effective);
+
+static ssize_t switches_show(struct device *dev, struct device_attribute *attr,
+			     char *buf)
+{
+	return sysfs_emit(buf, "%llu\n",
+			  READ_ONCE(dev_to_td(dev)->acct.switches));
+}
+static DEVICE_ATTR_RO(switches);
+
+static ssize_t name_show(struct device *dev, struct device_attribute *attr,
+			 char *buf)
+{
+	return sysfs_emit(buf, "%s\n", dev_to_td(dev)->name);
+}
+static DEVICE_ATTR_RO(name);
+
+static ssize_t uuid_show(struct device *dev, struct device_attribute *attr,
+			 char *buf)
+{
+	return sysfs_emit(buf, "%s\n", dev_to_td(dev)->uuid);
+}
+static DEVICE_ATTR_RO(uuid);
+
+/* One axis: the word in force. */
+static ssize_t show_axis(struct device *dev, enum tally_axis axis, char *buf)
+{
+	union tally_modes m = modes_now(dev_to_td(dev));
+
+	return sysfs_emit(buf, "%s\n", tally_mode_name(axis, m.axis[axis]));
+}
+
+#define AXIS_ATTR(word, AXIS)						\
+static ssize_t mode_##word##_show(struct device *dev,			\
+				  struct device_attribute *attr, char *buf) \
+{									\
+	return show_axis(dev, TALLY_AXIS_##AXIS, buf);			\
+}									\
+static ssize_t mode_##word##_store(struct device *dev,			\
+				   struct device_attribute *attr,	\
+				   const char *buf, size_t count)	\
+{									\
+	return store_word(dev, TALLY_AXIS_##AXIS, buf, count);		\
+}									\
+static DEVICE_ATTR_RW(mode_##word)
+
+AXIS_ATTR(inflight, INFLIGHT);
+AXIS_ATTR(pending, PENDING);
+AXIS_ATTR(ticks, TICKS);
+AXIS_ATTR(clock, CLOCK);
+
+static struct attribute *tally_attrs[] = {
+	&dev_attr_inflight.attr,
+	&dev_attr_stat.attr,
+	&dev_attr_profile.attr,
+	&dev_attr_profiles.attr,
+	&dev_attr_mode_inflight.attr,
+	&dev_attr_mode_pending.attr,
+	&dev_attr_mode_ticks.attr,
+	&dev_attr_mode_clock.attr,
+	&dev_attr_effective.attr,
+	&dev_attr_switches.attr,
+	&dev_attr_name.attr,
+	&dev_attr_uuid.attr,
+	NULL
+};
+
+static const struct attribute_group tally_group = {
+	.name = "tally",
+	.attrs = tally_attrs,
+};
+
+const struct attribute_group *tally_disk_groups[] = {
+	&tally_group,
+	NULL
+};
+EXPORT_SYMBOL_GPL(tally_disk_groups);

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Busy time (io_ticks), model by model.  Included by acct.h only.
+ *
+ *   round    part_round_stats() up to 4.20: at start and end, when the jiffy is
+ *            not the stamped one: if anything is in flight add the elapsed
+ *            jiffies to busy time, and elapsed x in flight to queue time; then
+ *            a plain store of the stamp
+ *   sampled  5.0 to 5.6 (5b18b5a73760): when the jiffy is not the stamped one,
+ *            the cmpxchg winner adds 1
+ *   elapsed  5.7 to 6.9 (2b8bd423614c): the winner adds 1 at a start, the
+ *            elapsed jiffies at an end
+ *   checked  since 6.10 (99dc422335d8): the winner adds the elapsed jiffies at
+ *            an end, and at a start if anything is in flight
+ *   exact    count, start and total in ns under a lock: the yardstick
+ *
+ * A model has one stamp per disk.  What it adds is kept in cells of its own
+ * and mirrored into the kernel's io_ticks of the partition and the disk.
+ */
+#ifndef TALLY_ACCT_TICKS_H
+#define TALLY_ACCT_TICKS_H
+
+static __always_inline void
+tally_busy_add(struct tally_acct *a, struct block_device *bdev, u64 jiffs)
+{
+	this_cpu_add(a->busy->ticks, jiffs);
+	part_stat_add(bdev, io_ticks, jiffs);
+}
+
+static __always_inline void
+tally_round(struct tally_acct *a, struct block_device *bdev,
+	    union tally_modes m)
+{
+	const unsigned long now = jiffies;
+	unsigned long stamp = READ_ONCE(a->shared.stamp);
+	unsigned int inflight;
+
+	if (likely(stamp == now))
+		return;
+	inflight = tally_inflight_total(a, m);
+	if (inflight) {
+		tally_busy_add(a, bdev, now - stamp);
+		this_cpu_add(a->busy->queue, (u64)inflight * (now - stamp));
+	}
+	WRITE_ONCE(a->shared.stamp, now);
+}
+
+/* The winner of the jiffy gets the time since the stamp, the others 0. */
+static __always_inline unsigned long tally_win(struct tally_acct *a)
+{
+	const unsigned long now = jiffies;
+	unsigned long stamp = READ_ONCE(a->shared.stamp);
+
+	if (likely(!time_after(now, stamp)))
+		return 0;
+	if (cmpxchg(&a->shared.stamp, stamp, now) != stamp)
+		return 0;
+	return now - stamp;
+}
+
+static __always_inline void
+tally_update_ticks(struct tally_acct *a, struct block_device *bdev,
+		   union tally_modes m, bool end)
+{
+	const unsigned long elapsed = tally_win(a);
+
+	if (likely(!elapsed))
+		return;
+	if (m.ticks == TICKS_SAMPLED)
+		tally_busy_add(a, bdev, 1);
+	else if (m.ticks == TICKS_ELAPSED)
+		tally_busy_add(a, bdev, end ? elapsed : 1);
+	else if (end || tally_inflight_total(a, m))
+		tally_busy_add(a, bdev, elapsed);
+}
+
+static inline void tally_exact_begin(struct tally_acct *a)
+{
+	struct tally_exact *x = &a->exact;
+	unsigned long flags;
+
+	spin_lock_irqsave(&x->lock, flags);
+	if (x->count++ == 0)
+		x->since = ktime_get_ns();
+	spin_unlock_irqrestore(&x->lock, flags);
+}
+
+static inline void tally_exact_end(struct tally_acct *a,
+				   struct block_device *bdev)
+{
+	struct tally_exact *x = &a->exact;
+	unsigned long flags;
+	u64 whole = 0;
+
+	spin_lock_irqsave(&x->lock, flags);
+	if (--x->count == 0) {
+		x->total += ktime_get_ns() - x->since;
+		whole = nsecs_to_jiffies64(x->total) - x->mirrored;
+		x->mirrored += whole;
+	}
+	spin_unlock_irqrestore(&x->lock, flags);
+	if (whole)
+		part_stat_add(bdev, io_ticks, whole);
+}
+
+static __always_inline void
+tally_ticks_begin(struct tally_acct *a, struct tally_io *io,
+		  union tally_modes m)
+{
+	if (m.ticks == TICKS_ROUND)
+		tally_round(a, io->bdev, m);
+	else if (m.ticks == TICKS_EXACT)
+		tally_exact_begin(a);
+	else
+		tally_update_ticks(a, io->bdev, m, false);
+}
+
+static __always_inline void
+tally_ticks_end(struct tally_acct *a, struct tally_io *io, union tally_modes m)
+{
+	if (m.ticks == TICKS_ROUND)
+		tally_round(a, io->bdev, m);
+	else if (m.ticks == TICKS_EXACT)
+		tally_exact_end(a, io->bdev);
+	else
+		tally_update_ticks(a, io->bdev, m, true);
+}
+
+/*
+ * What that generation's reader did first: 4.20 rounds; 5.0 to 5.6 did
+ * nothing; since 5.18 (86d7331299fd), if anything is in flight, the time since
+ * the stamp is credited as at an end.
+ */
+static inline void tally_ticks_before_read(struct tally_acct *a,
+					   union tally_modes m)
+{
+	part_stat_lock();
+	if (m.ticks == TICKS_ROUND)
+		tally_round(a, a->whole, m);
+	else if ((m.ticks == TICKS_ELAPSED || m.ticks == TICKS_CHECKED) &&
+		 tally_inflight_total(a, m))
+		tally_update_ticks(a, a->whole, m, true);
+	part_stat_unlock();
+}
+
+/* Busy time of our own models so far, in ms; grows in every mode. */
+static inline u64 tally_ticks_read(struct tally_acct *a)
+{
+	struct tally_exact *x = &a->exact;
+	unsigned long flags;
+	u64 jiffs = 0, ns;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		jiffs += READ_ONCE(per_cpu_ptr(a->busy, cpu)->ticks);
+
+	spin_lock_irqsave(&x->lock, flags);
+	ns = x->total;
+	if (x->count)
+		ns += ktime_get_ns() - x->since;
+	spin_unlock_irqrestore(&x->lock, flags);
+
+	return tally_jiffies_to_ms(jiffs) + div_u64(ns, 1000000);
+}
+
+static inline u64 tally_queue_read(struct tally_acct *a)
+{
+	u64 jiffs = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		jiffs += READ_ONCE(per_cpu_ptr(a->busy, cpu)->queue);
+	return tally_jiffies_to_ms(jiffs);
+}
+
+#endif /* TALLY_ACCT_TICKS_H */

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The only place that knows that kernels differ.  The code is written for the
+ * newest kernel; what is here maps older ones to it.  features.h is generated:
+ * one TALLY_HAVE_* per file in probe/ that this kernel's headers compile.
+ */
+#ifndef TALLY_COMPAT_H
+#define TALLY_COMPAT_H
+
+#include <linux/blkdev.h>
+#include <linux/blk-mq.h>
+#include <linux/hrtimer.h>
+#include <linux/part_stat.h>
+
+#include "features.h"
+
+/* ------------------------------------------------- ->open and ->release */
+
+/*
+ * TALLY_OPEN_FN(fn) defines fn##_op, to go into block_device_operations, from
+ * int fn(struct gendisk *).
+ */
+#ifdef TALLY_HAVE_OPEN_GENDISK
+#define TALLY_OPEN_FN(fn)						\
+static int fn##_op(struct gendisk *disk, blk_mode_t mode)		\
+{									\
+	return fn(disk);						\
+}
+#else
+#define TALLY_OPEN_FN(fn)						\
+static int fn##_op(struct block_device *bdev, fmode_t mode)		\
+{									\
+	return fn(bdev->bd_disk);					\
+}
+typedef fmode_t blk_mode_t;
+#define BLK_OPEN_READ	FMODE_READ
+#define BLK_OPEN_WRITE	FMODE_WRITE
+#endif
+
+/* ------------------------------------- opening a block device exclusively */
+
+#ifdef TALLY_HAVE_BDEV_FILE
+struct tally_bdev_handle {
+	struct file *file;
+};
+
+static inline struct block_device *
+tally_bdev_open(struct tally_bdev_handle *handle, dev_t dev, blk_mode_t mode,
+		void *holder)
+{
+	struct file *file = bdev_file_open_by_dev(dev, mode, holder, NULL);
+
+	if (IS_ERR(file))
+		return ERR_CAST(file);
+	handle->file = file;
+	return file_bdev(file);
+}
+
+static inline void tally_bdev_close(struct tally_bdev_handle *handle)
+{
+#ifdef TALLY_HAVE_BDEV_FPUT
+	bdev_fput(handle->file);
+#else
+	fput(handle->file);
+#endif
+}
+#else
+struct tally_bdev_handle {
+	struct block_device *bdev;
+	fmode_t mode;
+};
+
+static inline struct block_device *
+tally_bdev_open(struct tally_bdev_handle *handle, dev_t dev, fmode_t mode,
+		void *holder)
+{
+	struct block_device *bdev;
+
+	mode |= FMODE_EXCL;
+	bdev = blkdev_get_by_dev(dev, mode, holder);
+	if (!IS_ERR(bdev)) {
+		handle->bdev = bdev;
+		handle->mode = mode;
+	}
+	return bdev;
+}
+
+static inline void tally_bdev_close(struct tally_bdev_handle *handle)
+{
+	blkdev_put(handle->bdev, handle->mode);
+}
+#endif
+
+/* The block device behind an open file, or NULL. */
+static inline struct block_device *tally_file_bdev(struct file *file)
+{
+	struct inode *inode = file->f_mapping->host;
+
+	return S_ISBLK(inode->i_mode) ? I_BDEV(inode) : NULL;
+}
+
+/* --------------------------------------------------------- disks, limits */
+
+/* What our disks ask of the block layer, in the words of the newest kernel. */
+struct tally_shape {
+	unsigned int block_size;	/* logical, bytes */
+	unsigned int discard_granularity;/* bytes; 0: no discard */
+	bool write_zeroes;
+	bool nowait;
+	bool synchronous;		/* completes before submit_bio returns */
+};
+
+#define TALLY_SECTORS_MAX	(UINT_MAX >> SECTOR_SHIFT)
+
+#ifdef TALLY_HAVE_LIMITS_FEATURES
+#define tally_alloc_disk(shape, node) ({				\
+	const struct tally_shape *__s = (shape);			\
+	struct queue_limits __lim = {					\
+		.features = BLK_FEAT_IO_STAT |				\
+			(__s->nowait ? BLK_FEAT_NOWAIT : 0) |		\
+			(__s->synchronous ? BLK_FEAT_SYNCHRONOUS : 0),	\
+		.logical_block_size = __s->block_size,			\
+		.physical_block_size = PAGE_SIZE,			\
+		.max_hw_sectors = TALLY_SECTORS_MAX,			\
+		.max_hw_discard_sectors = __s->discard_granularity ?	\
+			TALLY_SECTORS_MAX : 0,				\
+		.discard_granularity = __s->discard_granularity,	\
+		.max_write_zeroes_sectors = __s->write_zeroes ?		\
+			TALLY_SECTORS_MAX : 0,				\
+	};								\
+									\
+	blk_alloc_disk(&__lim, node);					\
+})
+
+/* Limits of a stack, before any lower disk is added. */
+static inline void tally_stack_init(struct queue_limits *lim)
+{
+	blk_set_stacking_limits(lim);
+	lim->features |= BLK_FEAT_NOWAIT;	/* lost with the first without */
+}
+
+static inline void tally_stack_no_discard(struct queue_limits *lim)
+{
+	lim->max_hw_discard_sectors = 0;
+	lim->max_discard_sectors = 0;
+	lim->discard_granularity = 0;
+}
+
+/*
+ * Give the disk new limits.  All I/O is drained.  The user's queue/iostats
+ * stays as it is.
+ */
+static inline int tally_stack_apply(struct gendisk *disk,
+				    struct queue_limits *lim, bool nowait,
+				    bool write_cache, bool fua)
+{
+	struct queue_limits copy = *lim;
+
+	copy.features |= disk->queue->limits.features & BLK_FEAT_IO_STAT;
+	return queue_limits_set(disk->queue, &copy);
+}
+
+static inline bool tally_bdev_write_cache(struct block_device *bdev)
+{
+	return bdev_write_cache(bdev);
+}
+#else
+#define tally_alloc_disk(shape, node) ({				\
+	struct gendisk *__disk = blk_alloc_disk(node);			\
+									\
+	__disk ? (tally_shape_disk(__disk, shape), __disk)		\
+	       : ERR_PTR(-ENOMEM);					\
+})
+
+static inline void tally_shape_disk(struct gendisk *disk,
+				    const struct tally_shape *shape)
+{
+	struct request_queue *q = disk->queue;
+
+	blk_queue_flag_set(QUEUE_FLAG_IO_STAT, q);
+	blk_queue_flag_set(QUEUE_FLAG_NONROT, q);
+	if (shape->nowait)
+		blk_queue_flag_set(QUEUE_FLAG_NOWAIT, q);
+	blk_queue_logical_block_size(q, shape->block_size);
+	blk_queue_physical_block_size(q, PAGE_SIZE);
+	blk_queue_max_hw_sectors(q, TALLY_SECTORS_MAX);
+	if (shape->discard_granularity) {
+		q->limits.discard_granularity = shape->discard_granularity;
+		blk_queue_max_discard_sectors(q, TALLY_SECTORS_MAX);
+	}
+	if (shape->write_zeroes)
+		blk_queue_max_write_zeroes_sectors(q, TALLY_SECTORS_MAX);
+}
+
+static inline void tally_stack_init(struct queue_limits *lim)
+{
+	blk_set_stacking_limits(lim);
+}
+
+static inline void tally_stack_no_discard(struct queue_limits *lim)
+{
+	lim->max_discard_sectors = 0;
+	lim->max_hw_discard_sectors = 0;
+	lim->discard_granularity = 0;
+}
+
+static inline int tally_stack_apply(struct gendisk *disk,
+				    struct queue_limits *lim, bool nowait,
+				    bool write_cache, bool fua)
+{
+	struct request_queue *q = disk->queue;
+
+	q->limits = *lim;
+	if (nowait)
+		blk_queue_flag_set(QUEUE_FLAG_NOWAIT, q);
+	else
+		blk_queue_flag_clear(QUEUE_FLAG_NOWAIT, q);
+	blk_queue_write_cache(q, write_cache, fua);
+	disk_update_readahead(disk);
+	return 0;
+}
+
+static inline bool tally_bdev_write_cache(struct block_device *bdev)
+{
+	return bdev_write_cache(bdev);
+}
+#endif
+
+/* ------------------------------------------- the kernel's own accounting */
+
+static inline unsigned long tally_native_begin(struct block_device *bdev,
+					       enum req_op op,
+					       unsigned int sectors)
+{
+#ifdef TALLY_HAVE_END_IO_ACCT_SECTORS
+	return bdev_start_io_acct(bdev, op, jiffies);
+#else
+	return bdev_start_io_acct(bdev, sectors, op, jiffies);
+#endif
+}
+
+static inline void tally_native_end(struct block_device *bdev, enum req_op op,
+				    unsigned int sectors, unsigned long start)
+{
+#ifdef TALLY_HAVE_END_IO_ACCT_SECTORS
+	bdev_end_io_acct(bdev, op, sectors, start);
+#else
+	bdev_end_io_acct(bdev, op, start);
+#endif
+}
+
+/*
+ * I/Os in flight as the kernel counts them.  bdev_start_io_acct() counts an
+ * I/O to a partition on the partition alone, so the disk is the sum of its
+ * partitions.
+ */
+static inline int tally_native_inflight(struct block_device *whole, int dir)
+{
+	struct block_device *part;
+	unsigned long nr;
+	int cpu, sum = 0;
+
+	rcu_read_lock();
+	xa_for_each(&whole->bd_disk->part_tbl, nr, part)
+		for_each_possible_cpu(cpu)
+			sum += (int)part_stat_local_read_cpu(part,
+							in_flight[dir], cpu);
+	rcu_read_unlock();
+	return sum;
+}
+
+/* ---------------------------------------------------------------- timers */
+
+static inline void
+tally_hrtimer_init(struct hrtimer *timer,
+		   enum hrtimer_restart (*fire)(struct hrtimer *))
+{
+#ifdef TALLY_HAVE_HRTIMER_SETUP
+	hrtimer_setup(timer, fire, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+#else
+	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	timer->function = fire;
+#endif
+}
+
+#endif /* TALLY_COMPAT_H */
