@@ -155,6 +155,7 @@ static int parse_mode(union tally_modes *m, enum tally_axis axis,
  * @profile: name, or empty
  * @mode: a word per axis, or empty; NULL: none
  * @found: where to leave the profile that was named, untouched without one
+ * @rq: where to say why not
  */
 int tally_modes_resolve(union tally_modes *m, bool mapped, const char *profile,
 			const char *const mode[TALLY_AXES],

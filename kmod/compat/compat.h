@@ -146,6 +146,14 @@ static inline void tally_stack_no_discard(struct queue_limits *lim)
 	lim->discard_granularity = 0;
 }
 
+/* What stacking leaves over: claim nothing that is not so. */
+static inline void tally_stack_claim(struct queue_limits *lim, bool fua)
+{
+	lim->max_secure_erase_sectors = 0;
+	if (!fua)
+		lim->features &= ~BLK_FEAT_FUA;
+}
+
 /*
  * Give the disk new limits.  All I/O is drained.  The user's queue/iostats
  * stays as it is.
@@ -154,15 +162,11 @@ static inline int tally_stack_apply(struct gendisk *disk,
 				    struct queue_limits *lim, bool nowait,
 				    bool write_cache, bool fua)
 {
-	struct queue_limits copy = *lim;
+	struct queue_limits now = queue_limits_start_update(disk->queue);
+	struct queue_limits new = *lim;
 
-	copy.features |= disk->queue->limits.features & BLK_FEAT_IO_STAT;
-	return queue_limits_set(disk->queue, &copy);
-}
-
-static inline bool tally_bdev_write_cache(struct block_device *bdev)
-{
-	return bdev_write_cache(bdev);
+	new.features |= now.features & BLK_FEAT_IO_STAT;
+	return queue_limits_commit_update(disk->queue, &new);
 }
 #else
 #define tally_alloc_disk(shape, node) ({				\
@@ -204,6 +208,12 @@ static inline void tally_stack_no_discard(struct queue_limits *lim)
 	lim->discard_granularity = 0;
 }
 
+/* What stacking leaves over: claim nothing that is not so. */
+static inline void tally_stack_claim(struct queue_limits *lim, bool fua)
+{
+	lim->max_secure_erase_sectors = 0;
+}
+
 static inline int tally_stack_apply(struct gendisk *disk,
 				    struct queue_limits *lim, bool nowait,
 				    bool write_cache, bool fua)
@@ -218,11 +228,6 @@ static inline int tally_stack_apply(struct gendisk *disk,
 	blk_queue_write_cache(q, write_cache, fua);
 	disk_update_readahead(disk);
 	return 0;
-}
-
-static inline bool tally_bdev_write_cache(struct block_device *bdev)
-{
-	return bdev_write_cache(bdev);
 }
 #endif
 

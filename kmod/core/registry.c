@@ -264,7 +264,7 @@ void tally_disk_fill(struct tally_disk *td, struct tally_disk_info *info)
 	info->major = MAJOR(disk_devt(disk));
 	info->minor = MINOR(disk_devt(disk));
 	info->sectors = get_capacity(disk);
-	info->open_count = atomic_read(&disk->part0->bd_openers);
+	info->open_count = disk_openers(disk);
 	info->block_size = queue_logical_block_size(disk->queue);
 	info->switches = READ_ONCE(td->acct.switches);
 	if (get_disk_ro(disk))

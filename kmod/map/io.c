@@ -172,9 +172,7 @@ static struct bio *data_fragment(struct map_io *io, gfp_t gfp)
 	bio_advance(bio, (u64)io->done << SECTOR_SHIFT);
 	bio->bi_iter.bi_size = x.length << SECTOR_SHIFT;
 	bio->bi_iter.bi_sector = x.sector;
-	/* Several lowers were flushed before; a single one flushes itself. */
-	if (io->map->live->nr_lowers > 1)
-		bio->bi_opf &= ~REQ_PREFLUSH;
+	bio->bi_opf &= ~REQ_PREFLUSH;	/* had its own stage */
 	bio_clear_polled(bio);
 	io->done += x.length;
 	return bio;
@@ -244,8 +242,7 @@ map_io_alloc(struct tally_map *m, struct bio *orig, struct block_device *bdev)
 /* An original that takes more than one lower bio, or an empty flush. */
 static noinline void map_pieces(struct tally_map *m, struct bio *orig)
 {
-	struct tally_table *t = m->live;
-	struct map_io *io = map_io_alloc(m, orig, t->flat[0]);
+	struct map_io *io = map_io_alloc(m, orig, m->live->flat[0]);
 
 	if (!io) {
 		bio_wouldblock_error(orig);
@@ -254,9 +251,7 @@ static noinline void map_pieces(struct tally_map *m, struct bio *orig)
 	}
 	tally_begin(&m->td.acct, &io->acct, orig->bi_bdev, bio_op(orig),
 		    bio_sectors(orig));
-	io->stage = (orig->bi_opf & REQ_PREFLUSH) &&
-		    (t->nr_lowers > 1 || !bio_sectors(orig)) ? STAGE_FLUSH
-							     : STAGE_DATA;
+	io->stage = orig->bi_opf & REQ_PREFLUSH ? STAGE_FLUSH : STAGE_DATA;
 	io->done = 0;
 	io->status = BLK_STS_OK;
 	atomic_set(&io->left, 1);

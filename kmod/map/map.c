@@ -392,6 +392,8 @@ exit_disk:
 /**
  * tally_map_create() - a mapped device without a table
  * @req: out: number and name
+ * @read_only: until a table is loaded, which says for itself
+ * @rq: where to say why not
  */
 int tally_map_create(struct tally_map_create *req, bool read_only,
 		     struct tally_request *rq)

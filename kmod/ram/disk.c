@@ -26,7 +26,13 @@ static const char *const completion_names[] = {
 
 static DEFINE_MUTEX(ram_lock);		/* all_rams */
 static LIST_HEAD(all_rams);
-static DEFINE_IDA(indexes[2]);		/* by backing: tramN, tnullN */
+static DEFINE_IDA(ram_indexes);		/* N of tramN */
+static DEFINE_IDA(null_indexes);	/* N of tnullN */
+
+static struct ida *indexes(const struct tally_ram *r)
+{
+	return r->backing == BACKING_NULL ? &null_indexes : &ram_indexes;
+}
 
 /* --------------------------------------------------------------- requests */
 
@@ -158,7 +164,7 @@ static void ram_free_disk(struct gendisk *disk)
 {
 	struct tally_ram *r = disk_to_ram(disk);
 
-	ida_free(&indexes[r->backing], r->index);
+	ida_free(indexes(r), r->index);
 	ram_free(r);
 }
 
@@ -182,14 +188,14 @@ static int alloc_disk(struct tally_ram *r, struct tally_ram_add *req,
 	};
 	struct gendisk *disk;
 
-	r->index = ida_alloc_max(&indexes[r->backing], RAM_INDEX_MAX,
+	r->index = ida_alloc_max(indexes(r), RAM_INDEX_MAX,
 				 GFP_KERNEL);
 	if (r->index < 0)
 		return tally_refuse(rq, r->index, "no index left below %d",
 				    RAM_INDEX_MAX + 1);
 	disk = tally_alloc_disk(&shape, req->node);
 	if (IS_ERR(disk)) {
-		ida_free(&indexes[r->backing], r->index);
+		ida_free(indexes(r), r->index);
 		return PTR_ERR(disk);
 	}
 	disk->fops = &ram_fops;
@@ -205,7 +211,7 @@ static int alloc_disk(struct tally_ram *r, struct tally_ram_add *req,
 static void drop_disk(struct tally_ram *r)
 {
 	put_disk(r->td.disk);
-	ida_free(&indexes[r->backing], r->index);
+	ida_free(indexes(r), r->index);
 }
 
 /**
@@ -293,9 +299,9 @@ static void take_away(struct tally_ram *r)
 
 /**
  * tally_ram_destroy() - remove a disk
+ * @r: the disk, held by the caller (tally_disk_get)
  * @force: even while somebody has it open; their I/O fails from now on
- *
- * The caller holds the disk (tally_disk_get).
+ * @rq: where to say why not
  */
 int tally_ram_destroy(struct tally_ram *r, bool force,
 		      struct tally_request *rq)
@@ -306,7 +312,7 @@ int tally_ram_destroy(struct tally_ram *r, bool force,
 	/* ->open comes with this lock held: nobody slips in. */
 	if (mutex_lock_killable(&disk->open_mutex))
 		return -EINTR;
-	openers = atomic_read(&disk->part0->bd_openers);
+	openers = disk_openers(disk);
 	if (openers && !force)
 		err = tally_refuse(rq, -EBUSY, "%s is open (%d times)",
 				   r->td.name, openers);
@@ -329,7 +335,7 @@ static bool shut(struct tally_ram *r)
 
 	mutex_lock(&disk->open_mutex);
 	r->removing = true;
-	closed = !atomic_read(&disk->part0->bd_openers);
+	closed = !disk_openers(disk);
 	mutex_unlock(&disk->open_mutex);
 	return closed;
 }

@@ -24,8 +24,8 @@ static char *store = "";
 module_param(store, charp, 0444);
 MODULE_PARM_DESC(store, "flat or sparse, of RAM disks (default flat)");
 
-static unsigned int block_size = 512;
-module_param(block_size, uint, 0444);
+static unsigned int block_bytes = 512;
+module_param_named(block_size, block_bytes, uint, 0444);
 MODULE_PARM_DESC(block_size, "bytes, a power of two from 512 to the page size (default 512)");
 
 static char *completion = "inline";
@@ -110,13 +110,13 @@ static int request_of_parameters(struct tally_ram_add *req)
 		       ULLONG_MAX >> 20);
 		return -EINVAL;
 	}
-	if (!block_size) {
+	if (!block_bytes) {
 		pr_err("tally_ram: block_size=0: must be a power of two from 512 to %lu\n",
 		       PAGE_SIZE);
 		return -EINVAL;
 	}
 	req->sectors = (u64)size_mb << (20 - SECTOR_SHIFT);
-	req->block_size = block_size;
+	req->block_size = block_bytes;
 	req->completion_ns = completion_ns;
 	req->node = node;
 	err = word(req->profile, sizeof(req->profile), "profile", profile);

@@ -14,9 +14,11 @@ int ram_store_init(struct ram_store *s, enum ram_store_kind kind, u64 bytes,
 	s->node = node;
 	if (kind == STORE_SPARSE)
 		return 0;
-	s->flat = __vmalloc_node(bytes, PAGE_SIZE,
-				 GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN,
-				 node, __builtin_return_address(0));
+	if (node == NUMA_NO_NODE)
+		s->flat = __vmalloc(bytes, GFP_KERNEL | __GFP_ZERO |
+				    __GFP_NOWARN);
+	else
+		s->flat = vzalloc_node(bytes, node);
 	return s->flat ? 0 : -ENOMEM;
 }
 
