@@ -146,7 +146,7 @@ tally_begin_modes(struct tally_acct *a, struct tally_io *io,
 		  enum req_op op, unsigned int sectors)
 {
 	io->bdev = bdev;
-	io->op = op;
+	io->op = (__force u16)op;
 	io->sectors = sectors;
 
 	if (m.inflight == INFLIGHT_NATIVE) {
