@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "app.hpp"
+
+#include "verbs.hpp"
+
+#include "blktally/error.hpp"
+
+#include <sstream>
+
+namespace tally {
+
+namespace {
+
+// In the order of --help.
+constexpr void (*verbs[])(CLI::App &, Session &) = {
+    setup_create,
+    setup_load,
+    setup_resume,
+    setup_suspend,
+    setup_clear,
+    setup_remove,
+    setup_table,
+    setup_status,
+    setup_info,
+    setup_ls,
+    setup_deps,
+    setup_targets,
+    setup_ram,
+    setup_set,
+    setup_modes,
+    setup_version,
+    setup_profiles,
+    setup_udev_name,
+};
+
+int parse_error(const CLI::App &app, const CLI::ParseError &error, Session &session) {
+    std::ostringstream out, ignored;
+    if (app.exit(error, out, ignored) == 0) { // --help, --version
+        session.out = out.str();
+        return exit_ok;
+    }
+    session.say(error.what());
+    return exit_usage;
+}
+
+} // namespace
+
+int run_app(int argc, const char *const *argv, Session &session) {
+    CLI::App app("Creates and switches blktally's block devices", "tallyctl");
+    app.set_version_flag("--version", "tallyctl " TALLY_VERSION);
+    app.require_subcommand(1);
+    for (auto setup : verbs)
+        setup(app, session);
+
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        return parse_error(app, error, session);
+    }
+
+    try {
+        return session.action();
+    } catch (const std::system_error &error) {
+        session.say(error.what());
+        return exit_status(error.code());
+    } catch (const std::exception &error) {
+        session.say(error.what());
+        return exit_failed;
+    }
+}
+
+} // namespace tally

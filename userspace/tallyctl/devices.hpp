@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Devices come and go together with their links.
+#pragma once
+
+#include "session.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tally {
+
+// Makes a device and waits for its link. If the link cannot be made, the device is undone.
+// The link's name is `name`, or the kernel's disk name if that is empty.
+Created make_device(Session &session,
+                    const std::string &name,
+                    const std::function<Created()> &make,
+                    const std::function<void(const DiskRef &)> &undo);
+
+// Removes every device that is named, and its link. A failure is told and does not keep the others;
+// the first one's status is returned.
+int remove_devices(Session &session,
+                   Control &control,
+                   const std::vector<std::string> &names,
+                   const std::function<void(const DiskRef &)> &remove);
+
+} // namespace tally
