@@ -109,7 +109,7 @@ int tally_word_dev(const struct tally_word *word, u32 *major, u32 *minor)
 	const char *colon = word->len ? memchr(word->at, ':', word->len) : NULL;
 	unsigned int before, after;
 	int ret_major, ret_minor;
-	u64 first, second;
+	u64 first = 0, second = 0;
 
 	if (!colon)
 		return -EINVAL;
