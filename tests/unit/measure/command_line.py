@@ -83,11 +83,10 @@ class Usage(unittest.TestCase):
             self.refused("cost", f"{option}=0", names=option)
 
     def test_cpus(self):
-        count = len(os.sched_getaffinity(0))
-        for cpus in ("", "0-", "3-1", "a", "8000"):
+        for cpus in ("0-", "3-1", "a", "8000"):
             with self.subTest(cpus):
                 self.refused("run", "--device", "/dev/null", f"--cpus={cpus}", names="CPU")
-        self.assertGreater(count, 0)
+        self.refused("run", "--device", "/dev/null", "--cpus=", names="--cpus")
 
     def test_words(self):
         self.refused("run", "--device", "/dev/null", "--engine", "aio", names="aio")
@@ -95,7 +94,7 @@ class Usage(unittest.TestCase):
         self.refused("run", names="--device")
         self.refused("experiment", "show", "nothing-2018", names="percpu-2018")
         self.refused("experiment", "run", "percpu-2018", "--quick", "--rounds", "5", names="--quick")
-        self.refused("frobnicate", names="frobnicate")
+        self.refused("frobnicate", names="subcommand")
         self.refused(names="subcommand")
 
     def test_help(self):

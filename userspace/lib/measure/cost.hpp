@@ -61,7 +61,7 @@ struct GateFigures {
     const Gate* gate;
     double value = 0, must = 0, strive = 0;
     GateOutcome outcome = GateOutcome::unjudged;
-    std::string reason; // of an unjudged one
+    std::string reason{}; // of an unjudged one
 };
 std::vector<GateFigures> judge_cost(const std::vector<CostFigures>& figures, bool instructions);
 

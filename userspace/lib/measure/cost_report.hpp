@@ -9,10 +9,10 @@ namespace tally {
 
 struct CostReport {
     CostSettings settings;
-    std::vector<CostFigures> figures;
-    std::vector<GateFigures> gates;
-    std::vector<std::string> messages;
-    Json environment;
+    std::vector<CostFigures> figures{};
+    std::vector<GateFigures> gates{};
+    std::vector<std::string> messages{};
+    Json environment{};
     int signal = 0;
 };
 

@@ -19,7 +19,7 @@ using Progress = std::function<void(const std::string&)>;
 
 struct Settings {
     std::uint32_t rounds = 80, threads = 1;
-    Cpus cpus; // to run on; empty: those we may use
+    Cpus cpus{}; // to run on; empty: those we may use
     std::chrono::nanoseconds slice{0};  // 0: as long as the budget allows
     std::chrono::nanoseconds budget{0}; // for this engine's rounds
     double margin = 0.02;

@@ -16,10 +16,10 @@ struct EngineOutcome {
 struct ExperimentReport {
     Preset preset;
     Settings settings;
-    std::vector<EngineOutcome> engines;
-    std::vector<BusyFigures> busy;
-    std::vector<std::string> messages;
-    Json environment;
+    std::vector<EngineOutcome> engines{};
+    std::vector<BusyFigures> busy{};
+    std::vector<std::string> messages{};
+    Json environment{};
     int signal = 0; // of a run that was cut short
 };
 

@@ -22,11 +22,11 @@ inline constexpr std::uint32_t block_max = 1U << 20;
 inline constexpr std::uint32_t block_unit = 512;
 
 struct Job {
-    std::string device;
+    std::string device{};
     bool write = false, random = false;
     bool force = false; // write to a disk that is not ours
     std::uint32_t block_bytes = 512, depth = 1, threads = 1;
-    std::vector<std::uint32_t> cpus; // one per thread, in turn; empty: those we may use
+    std::vector<std::uint32_t> cpus{}; // one per thread, in turn; empty: those we may use
     std::uint64_t ios = 0;           // per thread; 0: no limit
     std::chrono::nanoseconds duration{0};
     std::uint64_t offset = 0, size = 0; // bytes; size 0: up to the end
@@ -44,8 +44,8 @@ struct Count {
 };
 
 struct Result {
-    Count total;
-    std::vector<Count> threads;
+    Count total{};
+    std::vector<Count> threads{};
     bool interrupted = false;
 };
 

@@ -10,9 +10,9 @@ namespace tally {
 struct RunReport {
     std::string engine;
     Job job;
-    Result result;
-    Json environment;
-    std::vector<std::string> messages;
+    Result result{};
+    Json environment{};
+    std::vector<std::string> messages{};
     int signal = 0;
 };
 
