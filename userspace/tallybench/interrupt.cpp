@@ -8,7 +8,7 @@
 namespace tally::bench {
 namespace {
 
-Stop* current;
+Stop *current;
 
 void on_signal(int signal) {
     if (current->requested())
@@ -18,11 +18,11 @@ void on_signal(int signal) {
 
 } // namespace
 
-const Stop& stop_on_signal() {
+const Stop &stop_on_signal() {
     static Stop stop;
     if (current == nullptr) {
         current = &stop;
-        struct sigaction action{};
+        struct sigaction action {};
         action.sa_handler = on_signal; // no SA_RESTART: whoever waits must look at the flag
         for (int signal : {SIGINT, SIGTERM, SIGHUP})
             sigaction(signal, &action, nullptr);

@@ -7,6 +7,6 @@
 namespace tally::bench {
 
 // Installs the handlers when it is first called.
-const Stop& stop_on_signal();
+const Stop &stop_on_signal();
 
 } // namespace tally::bench

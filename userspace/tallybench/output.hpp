@@ -23,22 +23,22 @@ enum ExitStatus {
     exit_signal = 128,
 };
 
-int exit_status(const std::exception& error);
+int exit_status(const std::exception &error);
 int exit_status(int signal); // exit_ok for 0
 
 // The table, the document, or both. Throws std::system_error when they cannot be written.
-void print(const std::string& text);
-void print(const JsonOption& where, const std::string& text, const Json& document);
+void print(const std::string &text);
+void print(const JsonOption &where, const std::string &text, const Json &document);
 
 // A message on stderr, kept for the document as well.
-void warn(std::vector<std::string>& messages, const std::string& text);
+void warn(std::vector<std::string> &messages, const std::string &text);
 
 // One line that is written over, on a terminal alone.
 class ProgressLine {
 public:
     ProgressLine();
     ~ProgressLine() { clear(); }
-    void operator()(const std::string& text);
+    void operator()(const std::string &text);
     void clear();
 
 private:

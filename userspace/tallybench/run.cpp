@@ -23,8 +23,8 @@ struct Options {
     JsonOption json;
 };
 
-int run(Options& options) {
-    Job& job = options.job;
+int run(Options &options) {
+    Job &job = options.job;
     job.block_bytes = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(options.block_bytes, std::numeric_limits<std::uint32_t>::max()));
     job.write = options.rw.ends_with("write");
@@ -34,23 +34,24 @@ int run(Options& options) {
         job.duration = std::chrono::seconds(5);
     check(job);
 
-    const EngineKind& kind = engine_kind(options.engine);
+    const EngineKind &kind = engine_kind(options.engine);
     std::optional<Control> control;
     if (kind.needs_control) {
         load_modules({"tally_core", "tally_gen"});
         control.emplace(open_control_port());
     }
     const std::unique_ptr<Engine> engine = kind.make(control ? &*control : nullptr);
-    const Stop& stop = stop_on_signal();
+    const Stop &stop = stop_on_signal();
 
     RunReport report{.engine = options.engine, .job = job};
     report.environment = environment(job.seed);
     report.result = engine->run(job, stop);
     report.signal = stop.signal();
-    const Count& total = report.result.total;
+    const Count &total = report.result.total;
     if (total.errors != 0)
-        warn(report.messages, job.device + ": I/O failed: " +
-                                  std::generic_category().message(std::abs(total.error)));
+        warn(report.messages,
+             job.device +
+                 ": I/O failed: " + std::generic_category().message(std::abs(total.error)));
     if (total.ios == 0 && report.signal == 0 && total.errors == 0)
         warn(report.messages, "the run was too short for one I/O");
     print(options.json, to_text(report), to_json(report));
@@ -61,10 +62,10 @@ int run(Options& options) {
 
 } // namespace
 
-void setup_run(CLI::App& app, Action& action) {
-    CLI::App& verb = *app.add_subcommand("run", "run one job and report what it did");
+void setup_run(CLI::App &app, Action &action) {
+    CLI::App &verb = *app.add_subcommand("run", "run one job and report what it did");
     auto options = std::make_shared<Options>();
-    Job& job = options->job;
+    Job &job = options->job;
     constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
     verb.add_option("--engine", options->engine, "kernel or psync")
         ->check(CLI::IsMember(engine_names()))
@@ -82,7 +83,8 @@ void setup_run(CLI::App& app, Action& action) {
     add_bytes(verb, "--offset", job.offset, "where to begin (default: 0)");
     add_bytes(verb, "--size", job.size, "how much of the device to use (default: all)");
     add_seed(verb, options->seed);
-    verb.add_flag("--force-device", job.force, "write to a disk that is not ours (never to a held one)");
+    verb.add_flag(
+        "--force-device", job.force, "write to a disk that is not ours (never to a held one)");
     add_json(verb, options->json);
     verb.callback([options, &action] { action = [options] { return run(*options); }; });
 }

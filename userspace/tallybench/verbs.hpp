@@ -10,8 +10,8 @@ namespace tally::bench {
 
 using Action = std::function<int()>;
 
-void setup_run(CLI::App& app, Action& action);
-void setup_experiment(CLI::App& app, Action& action);
-void setup_cost(CLI::App& app, Action& action);
+void setup_run(CLI::App &app, Action &action);
+void setup_experiment(CLI::App &app, Action &action);
+void setup_cost(CLI::App &app, Action &action);
 
 } // namespace tally::bench

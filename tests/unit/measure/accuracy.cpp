@@ -13,9 +13,11 @@ namespace {
 class FakeDisk final : public BusyDisk {
 public:
     FakeDisk(std::uint32_t start, std::uint32_t step) : busy_(start), step_(step) {}
-    void use(const BusyModel& model) override { model_ = model.name; }
+    void use(const BusyModel &model) override { model_ = model.name; }
     void read_block() override { busy_ += step_; }
-    std::string stat() override { return "1 2 3 4 5 6 7 8 9 " + std::to_string(busy_) + " 11 12 13 14 15 16 17"; }
+    std::string stat() override {
+        return "1 2 3 4 5 6 7 8 9 " + std::to_string(busy_) + " 11 12 13 14 15 16 17";
+    }
     std::string model_;
 
 private:

@@ -19,27 +19,35 @@ struct Bench {
     Stop stop;
 
     // Costs in ns per I/O.
-    void costs(const std::map<std::string, double>& table) {
-        for (const auto& [id, ns] : table)
+    void costs(const std::map<std::string, double> &table) {
+        for (const auto &[id, ns] : table)
             engine.iops[id] = 1e9 / ns;
     }
     Bench() {
-        costs({{"floor-empty", 830}, {"tnull-none", 850}, {"tram-none", 1000}, {"brd", 1189},
-               {"dm-linear", 3000}, {"linear-none", 2100}, {"linear-5.0", 2400},
-               {"psync-tram", 4000}, {"psync-dm-linear", 6000}, {"psync-linear-5.0", 5000}});
+        costs({{"floor-empty", 830},
+               {"tnull-none", 850},
+               {"tram-none", 1000},
+               {"brd", 1189},
+               {"dm-linear", 3000},
+               {"linear-none", 2100},
+               {"linear-5.0", 2400},
+               {"psync-tram", 4000},
+               {"psync-dm-linear", 6000},
+               {"psync-linear-5.0", 5000}});
     }
     std::vector<CostFigures> run() {
         const Engines engines{{"kernel", &engine}, {"psync", &engine}};
-        return measure_cost(settings, engines, rig, stop, [](const std::string&) {});
+        return measure_cost(settings, engines, rig, stop, [](const std::string &) {});
     }
 };
 
-const CostFigures& named(const std::vector<CostFigures>& all, const std::string& id) {
-    return *std::find_if(all.begin(), all.end(), [&](const CostFigures& f) { return f.id == id; });
+const CostFigures &named(const std::vector<CostFigures> &all, const std::string &id) {
+    return *std::find_if(all.begin(), all.end(), [&](const CostFigures &f) { return f.id == id; });
 }
 
-GateOutcome outcome(const std::vector<GateFigures>& all, const std::string& path) {
-    return std::find_if(all.begin(), all.end(), [&](const GateFigures& g) { return g.gate->path == path; })
+GateOutcome outcome(const std::vector<GateFigures> &all, const std::string &path) {
+    return std::find_if(
+               all.begin(), all.end(), [&](const GateFigures &g) { return g.gate->path == path; })
         ->outcome;
 }
 
@@ -76,8 +84,14 @@ TEST_CASE("what was not measured is not judged, and says so") {
     const auto gates = judge_cost(figures, true);
     CHECK(outcome(gates, "linear-none") == GateOutcome::unjudged);
     CHECK(outcome(gates, "tnull-none") == GateOutcome::ok); // the floor is for the goal alone
-    for (const GateFigures& gate : gates)
+    for (const GateFigures &gate : gates)
         CHECK(gate.reason.empty() == (gate.outcome != GateOutcome::unjudged));
+}
+
+TEST_CASE("a peer that adds nothing is no yardstick") {
+    Bench bench;
+    bench.costs({{"dm-linear", 900}});
+    CHECK(outcome(judge_cost(bench.run(), true), "linear-5.0") == GateOutcome::unjudged);
 }
 
 TEST_CASE("numbers of instructions do not judge nanoseconds") {
@@ -92,6 +106,6 @@ TEST_CASE("failing I/O and early ends have no cost") {
     bench.engine.failing = {"brd"};
     CHECK(named(bench.run(), "brd").missing == "1 of its I/Os failed");
     bench.stop.request(SIGINT);
-    for (const CostFigures& figures : bench.run())
+    for (const CostFigures &figures : bench.run())
         CHECK_FALSE(figures.missing.empty());
 }

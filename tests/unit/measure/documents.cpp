@@ -14,14 +14,15 @@ using namespace tally;
 
 namespace {
 
-void quiet(const std::string&) {}
+void quiet(const std::string &) {}
 
-Json experiment(const Stop& stop) {
+Json experiment(const Stop &stop) {
     FakeEngine engine(0.05);
     FakeRig rig;
     rig.missing = {"brd"};
-    ExperimentReport report{.preset = parse_preset(preset_texts.front(), "built in"),
-                            .settings = {.rounds = 10, .threads = 2, .slice = std::chrono::milliseconds(1)}};
+    ExperimentReport report{
+        .preset = parse_preset(preset_texts.front(), "built in"),
+        .settings = {.rounds = 10, .threads = 2, .slice = std::chrono::milliseconds(1)}};
     Rounds rounds = run_rounds(report.preset, report.settings, engine, rig, stop, quiet);
     Findings findings = conclude(report.preset, report.settings, rounds);
     report.engines.push_back({std::move(rounds), std::move(findings)});
@@ -33,7 +34,7 @@ Json experiment(const Stop& stop) {
     return to_json(report);
 }
 
-Json cost(const Stop& stop) {
+Json cost(const Stop &stop) {
     FakeEngine engine(0.01);
     FakeRig rig;
     rig.missing = {"null_blk", "floor-empty"};
@@ -49,7 +50,7 @@ Json cost(const Stop& stop) {
 
 } // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char **argv) {
     if (argc < 2)
         return 2;
     Stop stop;

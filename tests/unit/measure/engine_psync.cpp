@@ -29,7 +29,7 @@ struct Bench {
     Result run() { return engine->run(job, stop); }
 };
 
-std::chrono::nanoseconds timed(const std::function<void()>& action) {
+std::chrono::nanoseconds timed(const std::function<void()> &action) {
     const auto begin = std::chrono::steady_clock::now();
     action();
     return std::chrono::steady_clock::now() - begin;
@@ -45,7 +45,7 @@ TEST_CASE("psync does the I/Os that were asked for, per thread and in total") {
     bench.job.threads = 3;
     const Result result = bench.run();
     REQUIRE(result.threads.size() == 3);
-    for (const Count& thread : result.threads) {
+    for (const Count &thread : result.threads) {
         CHECK(thread.ios == 300);
         CHECK(thread.bytes == 300 * 4096);
         CHECK(thread.ns > 0);
@@ -129,7 +129,8 @@ TEST_CASE("signals that are none of our business do not end a run") {
     Bench bench;
     if (!bench)
         return;
-    struct sigaction action{}, before{};
+    struct sigaction action {
+    }, before{};
     action.sa_handler = [](int) {};
     sigaction(SIGWINCH, &action, &before);
     bench.job.duration = 300ms;

@@ -14,11 +14,11 @@ class Tree {
 public:
     Tree() { fs::remove_all(root_); }
     ~Tree() { fs::remove_all(root_); }
-    void put(const std::string& path, const std::string& text) const {
+    void put(const std::string &path, const std::string &text) const {
         fs::create_directories((root_ / path).parent_path());
         write_text(root_ / path, text + "\n");
     }
-    const fs::path& root() const { return root_; }
+    const fs::path &root() const { return root_; }
 
 private:
     fs::path root_ = fs::absolute("environment-tree");
@@ -43,7 +43,8 @@ TEST_CASE("the environment is read from sys and proc") {
     tree.put("proc/cpuinfo", "processor\t: 0\nmodel name\t: A \"CPU\"\nmodel name\t: other");
     tree.put("sys/devices/system/cpu/online", "0-3");
     for (int cpu = 0; cpu < 4; ++cpu) {
-        const std::string folder = "sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
+        const std::string folder =
+            "sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
         tree.put(folder + "physical_package_id", "0");
         tree.put(folder + "core_id", std::to_string(cpu / 2));
     }

@@ -31,15 +31,16 @@ struct Bench {
     Stop stop;
 
     Bench() {
-        engine.iops = {{"raw", 1e6}, {"raw again", 1e6}, {"slow", 0.4e6}, {"fast", 0.5e6}, {"peer", 1e6 / 3}};
+        engine.iops = {
+            {"raw", 1e6}, {"raw again", 1e6}, {"slow", 0.4e6}, {"fast", 0.5e6}, {"peer", 1e6 / 3}};
     }
     Rounds run() {
-        return run_rounds(preset, settings, engine, rig, stop, [](const std::string&) {});
+        return run_rounds(preset, settings, engine, rig, stop, [](const std::string &) {});
     }
 };
 
-const Judgement& named(const std::vector<Judgement>& list, const std::string& name) {
-    for (const Judgement& judgement : list)
+const Judgement &named(const std::vector<Judgement> &list, const std::string &name) {
+    for (const Judgement &judgement : list)
         if (judgement.name == name)
             return judgement;
     throw std::runtime_error("no judgement " + name);
@@ -50,9 +51,10 @@ const Judgement& named(const std::vector<Judgement>& list, const std::string& na
 TEST_CASE("the plan: A and A first, thread variants where CPUs allow") {
     Bench bench;
     std::vector<std::string> names;
-    for (const Arm& arm : plan_arms(bench.preset, bench.settings))
+    for (const Arm &arm : plan_arms(bench.preset, bench.settings))
         names.push_back(arm.name);
-    CHECK(names == std::vector<std::string>{"raw", "raw again", "slow", "fast", "peer", "fast @1", "slow @1"});
+    CHECK(names == std::vector<std::string>{
+                       "raw", "raw again", "slow", "fast", "peer", "fast @1", "slow @1"});
     bench.settings.cpus = {0};
     bench.settings.threads = 1;
     CHECK(plan_arms(bench.preset, bench.settings).size() == 5);
@@ -66,7 +68,8 @@ TEST_CASE("every round has every arm once, in an order that the seed decides") {
     REQUIRE(bench.rig.entered.size() == warm + 20 * arms);
     std::set<std::vector<std::string>> orders;
     for (std::size_t round = 0; round < 20; ++round) {
-        const auto begin = bench.rig.entered.begin() + static_cast<std::ptrdiff_t>(warm + round * arms);
+        const auto begin =
+            bench.rig.entered.begin() + static_cast<std::ptrdiff_t>(warm + round * arms);
         const std::vector<std::string> order(begin, begin + arms);
         CHECK(std::set<std::string>(order.begin(), order.end()).size() == arms);
         orders.insert(order);
@@ -83,7 +86,7 @@ TEST_CASE("every round has every arm once, in an order that the seed decides") {
 TEST_CASE("arms run with their own number of threads") {
     Bench bench;
     bench.run();
-    for (const Job& job : bench.engine.jobs)
+    for (const Job &job : bench.engine.jobs)
         CHECK(job.threads == (job.device.ends_with("@1") ? 1U : 2U));
 }
 
@@ -180,13 +183,14 @@ TEST_CASE("the built-in presets stand") {
 }
 
 TEST_CASE("a preset with a fault is refused by name") {
-    const auto with = [](const std::string& from, const std::string& to) {
+    const auto with = [](const std::string &from, const std::string &to) {
         std::string text = small;
         text.replace(text.find(from), from.size(), to);
         return text;
     };
     CHECK_THROWS_WITH(parse_preset("{", "x"), "x: not JSON");
-    CHECK_THROWS_WITH(parse_preset(with("\"raw\",\n", "\"row\",\n"), "x"), "small: there is no arm \"row\"");
+    CHECK_THROWS_WITH(parse_preset(with("\"raw\",\n", "\"row\",\n"), "x"),
+                      "small: there is no arm \"row\"");
     CHECK_THROWS_WITH(parse_preset(with("title", "tilte"), "x"), "x: unknown word \"tilte\"");
     CHECK_THROWS_WITH(parse_preset(with("\"must\": 0.66", "\"must\": \"x\""), "x"),
                       "x: added[0]: \"must\" has the wrong type");

@@ -2,6 +2,7 @@
 // An engine and a rig that know the truth, so that what is made of their figures can be checked.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 
@@ -12,7 +13,7 @@
 // Hands out arm names as paths.
 class FakeRig final : public tally::Rig {
 public:
-    std::string enter(const tally::Arm& arm) override {
+    std::string enter(const tally::Arm &arm) override {
         entered.push_back(arm.name);
         if (missing.contains(arm.device))
             throw tally::Missing("no " + arm.device + " here");
@@ -25,10 +26,11 @@ public:
 // Every arm does `iops` I/Os a second, give or take the noise.
 class FakeEngine final : public tally::Engine {
 public:
-    explicit FakeEngine(double noise = 0.0, std::uint64_t seed = 1) : noise_(noise), source_(seed) {}
+    explicit FakeEngine(double noise = 0.0, std::uint64_t seed = 1)
+        : noise_(noise), source_(seed) {}
     std::string name() const override { return "fake"; }
 
-    tally::Result run(const tally::Job& job, const tally::Stop& stop) override {
+    tally::Result run(const tally::Job &job, const tally::Stop &stop) override {
         tally::check(job);
         jobs.push_back(job);
         if (on_run)

@@ -10,7 +10,8 @@ using namespace tally;
 namespace {
 
 RunReport report_of(Result result) {
-    RunReport report{.engine = "psync", .job = {.device = "a\"b\\c", .ios = 1}, .result = std::move(result)};
+    RunReport report{
+        .engine = "psync", .job = {.device = "a\"b\\c", .ios = 1}, .result = std::move(result)};
     report.environment = environment(1);
     return report;
 }
@@ -31,7 +32,7 @@ TEST_CASE("a run without a single I/O is a document all the same") {
 TEST_CASE("figures are fio's: bytes, I/Os, milliseconds") {
     const Count one{.ios = 1000, .bytes = 512000, .ns = 500000000, .cpu = 1};
     const Json json = to_json(report_of({.total = one, .threads = {one}}));
-    const Json& read = json["jobs"][0]["read"];
+    const Json &read = json["jobs"][0]["read"];
     CHECK(read["io_bytes"] == 512000);
     CHECK(read["bw_bytes"] == 1024000.0);
     CHECK(read["iops"] == 2000.0);

@@ -18,10 +18,10 @@ public:
         close(fd);
     }
     ~Scratch() { unlink(path_.c_str()); }
-    Scratch(const Scratch&) = delete;
-    Scratch& operator=(const Scratch&) = delete;
+    Scratch(const Scratch &) = delete;
+    Scratch &operator=(const Scratch &) = delete;
 
-    const std::string& path() const { return path_; }
+    const std::string &path() const { return path_; }
     bool direct() const {
         const int fd = open(path_.c_str(), O_RDONLY | O_DIRECT);
         if (fd >= 0)

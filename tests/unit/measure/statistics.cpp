@@ -41,9 +41,9 @@ TEST_CASE("mean, deviation and variation") {
 TEST_CASE("Wilcoxon is exact for few differences without ties") {
     CHECK(std::isnan(stats::wilcoxon({})));
     CHECK(stats::wilcoxon({0, 0}) == 1.0);
-    CHECK(stats::wilcoxon({1, 2, 3, 4, 5}) == 0.0625);  // 2 / 2^5
-    CHECK(stats::wilcoxon({-1, 2, 3, 4, 5}) == 0.125);  // 2 * 2 / 2^5
-    CHECK(stats::wilcoxon({-1, -2, 3, 4, 5}) == 0.3125); // rank sum 3: 5 ways of 32, twice
+    CHECK(stats::wilcoxon({1, 2, 3, 4, 5}) == 0.0625);    // 2 / 2^5
+    CHECK(stats::wilcoxon({-1, 2, 3, 4, 5}) == 0.125);    // 2 * 2 / 2^5
+    CHECK(stats::wilcoxon({-1, -2, 3, 4, 5}) == 0.3125);  // rank sum 3: 5 ways of 32, twice
     CHECK(stats::wilcoxon({0, 1, 2, 3, 4, 5}) == 0.0625); // the zero is dropped
     CHECK(stats::wilcoxon({1, -2}) == 1.0);
     std::vector<double> ten;

@@ -85,7 +85,8 @@ TEST_CASE("3 % under 1 % of noise: found in at least 95 % of runs of 20 rounds")
         // Five comparisons stand together, as in an experiment.
         std::vector<Pairing> pairings;
         for (std::uint64_t i = 0; i < 5; ++i)
-            pairings.push_back({"", "", "", noisy(i == 0 ? 1.03 : 1.0, 0.01, 20, 7000000 + run * 5 + i)});
+            pairings.push_back(
+                {"", "", "", noisy(i == 0 ? 1.03 : 1.0, 0.01, 20, 7000000 + run * 5 + i)});
         found += judge(pairings, {.resolution = seen, .seed = run})[0].verdict == Verdict::faster;
     }
     CHECK(found >= runs * 95 / 100);

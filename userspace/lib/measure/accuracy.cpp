@@ -23,10 +23,11 @@ double milliseconds(Clock::duration time) {
 
 class RealBusyDisk final : public BusyDisk {
 public:
-    RealBusyDisk(Control& control, const Created& disk)
-        : control_(control), disk_(disk), file_(File::open("/dev/" + disk.disk, O_RDONLY | O_DIRECT)) {}
+    RealBusyDisk(Control &control, const Created &disk)
+        : control_(control), disk_(disk),
+          file_(File::open("/dev/" + disk.disk, O_RDONLY | O_DIRECT)) {}
 
-    void use(const BusyModel& model) override {
+    void use(const BusyModel &model) override {
         control_.set({{}, disk_.number}, "none", model.modes);
     }
 
@@ -48,7 +49,7 @@ public:
     }
 
 private:
-    Control& control_;
+    Control &control_;
     Created disk_;
     File file_;
     alignas(4096) char block_[512] = {};
@@ -56,20 +57,21 @@ private:
 
 } // namespace
 
-std::uint32_t busy_ms(const std::string& stat) {
+std::uint32_t busy_ms(const std::string &stat) {
     constexpr int field = 10;
     std::istringstream words(stat);
     std::uint64_t value = 0;
     for (int i = 0; i < field; ++i)
         if (!(words >> value))
-            throw std::runtime_error(fmt::format("tally/stat has no field {}: \"{}\"", field, stat));
+            throw std::runtime_error(
+                fmt::format("tally/stat has no field {}: \"{}\"", field, stat));
     return static_cast<std::uint32_t>(value);
 }
 
 std::uint32_t busy_between(std::uint32_t before, std::uint32_t after) { return after - before; }
 
 BusyFigures
-measure_busy(BusyDisk& disk, const BusyModel& model, const ThinkTime& load, const Stop& stop) {
+measure_busy(BusyDisk &disk, const BusyModel &model, const ThinkTime &load, const Stop &stop) {
     BusyFigures figures{.model = model.name, .workload = load.name};
     disk.use(model);
     disk.read_block(); // not counted: the first one finds cold caches
@@ -87,21 +89,23 @@ measure_busy(BusyDisk& disk, const BusyModel& model, const ThinkTime& load, cons
     return figures;
 }
 
-std::vector<BusyFigures> run_accuracy(const Accuracy& accuracy,
-                                      Control& control,
-                                      DeviceRig& rig,
-                                      const Stop& stop,
-                                      const Progress& progress) {
+std::vector<BusyFigures> run_accuracy(const Accuracy &accuracy,
+                                      Control &control,
+                                      DeviceRig &rig,
+                                      const Stop &stop,
+                                      const Progress &progress) try {
     std::vector<BusyFigures> results;
+    if (stop.requested())
+        return results;
     for (std::size_t i = 0; i < accuracy.workloads.size(); ++i) {
-        const ThinkTime& load = accuracy.workloads[i];
+        const ThinkTime &load = accuracy.workloads[i];
         RamOptions options;
         options.backing = "null";
         options.completion = "timer";
         options.completion_ns = load.completion_ns;
         options.sectors = 2048;
         RealBusyDisk disk(control, rig.add_ram(fmt::format("busy{}", i), options));
-        for (const BusyModel& model : accuracy.models) {
+        for (const BusyModel &model : accuracy.models) {
             if (stop.requested())
                 return results;
             progress(fmt::format("busy time: {}, {}", model.name, load.name));
@@ -109,6 +113,10 @@ std::vector<BusyFigures> run_accuracy(const Accuracy& accuracy,
         }
     }
     return results;
+} catch (const std::system_error &error) {
+    if (!stop.explains(error))
+        throw;
+    return {};
 }
 
 } // namespace tally

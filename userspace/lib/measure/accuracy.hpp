@@ -12,13 +12,13 @@ namespace tally {
 class BusyDisk {
 public:
     virtual ~BusyDisk() = default;
-    virtual void use(const BusyModel& model) = 0;
+    virtual void use(const BusyModel &model) = 0;
     virtual void read_block() = 0;
     virtual std::string stat() = 0; // tally/stat
 };
 
 // Field 10 of tally/stat, in ms. Throws std::runtime_error when it is not there.
-std::uint32_t busy_ms(const std::string& stat);
+std::uint32_t busy_ms(const std::string &stat);
 // The kernel prints 32 bits: the difference holds across their wrap.
 std::uint32_t busy_between(std::uint32_t before, std::uint32_t after);
 
@@ -28,14 +28,15 @@ struct BusyFigures {
     double busy = 0, truth = 0, elapsed = 0; // ms
 };
 
-BusyFigures measure_busy(BusyDisk& disk, const BusyModel& model, const ThinkTime& load, const Stop& stop);
+BusyFigures
+measure_busy(BusyDisk &disk, const BusyModel &model, const ThinkTime &load, const Stop &stop);
 
 // Makes a disk per workload in the rig and runs every model on it. An empty list where the
 // preset asks for nothing.
-std::vector<BusyFigures> run_accuracy(const Accuracy& accuracy,
-                                      Control& control,
-                                      DeviceRig& rig,
-                                      const Stop& stop,
-                                      const Progress& progress);
+std::vector<BusyFigures> run_accuracy(const Accuracy &accuracy,
+                                      Control &control,
+                                      DeviceRig &rig,
+                                      const Stop &stop,
+                                      const Progress &progress);
 
 } // namespace tally

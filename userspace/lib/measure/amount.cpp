@@ -29,7 +29,7 @@ std::optional<double> parse_decimal(std::string_view text) {
     return parse_all<double>(text);
 }
 
-bool strip(std::string_view& text, std::string_view suffix) {
+bool strip(std::string_view &text, std::string_view suffix) {
     if (!text.ends_with(suffix))
         return false;
     text.remove_suffix(suffix.size());
@@ -38,13 +38,12 @@ bool strip(std::string_view& text, std::string_view suffix) {
 
 } // namespace
 
-std::uint64_t parse_count(std::string_view what,
-                          std::string_view text,
-                          std::uint64_t low,
-                          std::uint64_t high) {
+std::uint64_t
+parse_count(std::string_view what, std::string_view text, std::uint64_t low, std::uint64_t high) {
     const auto value = parse_all<std::uint64_t>(text);
     if (!value || *value < low || *value > high)
-        throw UsageError(fmt::format("{} \"{}\": must be a number, {} to {}", what, text, low, high));
+        throw UsageError(
+            fmt::format("{} \"{}\": must be a number, {} to {}", what, text, low, high));
     return *value;
 }
 
@@ -53,8 +52,8 @@ std::uint64_t parse_bytes(std::string_view what, std::string_view text) {
     unsigned shift = 0;
     constexpr std::string_view units = "KMG";
     if (!digits.empty()) {
-        const char last = digits.back() >= 'a' ? static_cast<char>(digits.back() - 'a' + 'A')
-                                               : digits.back();
+        const char last =
+            digits.back() >= 'a' ? static_cast<char>(digits.back() - 'a' + 'A') : digits.back();
         if (const std::size_t unit = units.find(last); unit != units.npos) {
             shift = 10 * (static_cast<unsigned>(unit) + 1);
             digits.remove_suffix(1);
@@ -81,7 +80,9 @@ std::chrono::nanoseconds parse_time(std::string_view what, std::string_view text
     const double ns = value ? std::round(*value * unit) : 0.0;
     if (ns < 1.0 || ns > day)
         throw UsageError(fmt::format(
-            "{} \"{}\": must be more than 0 and at most a day, in seconds, or with ms or us", what, text));
+            "{} \"{}\": must be more than 0 and at most a day, in seconds, or with ms or us",
+            what,
+            text));
     return std::chrono::nanoseconds(static_cast<std::int64_t>(ns));
 }
 

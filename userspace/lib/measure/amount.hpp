@@ -10,10 +10,8 @@
 namespace tally {
 
 // Decimal digits alone, in [low, high].
-std::uint64_t parse_count(std::string_view what,
-                          std::string_view text,
-                          std::uint64_t low,
-                          std::uint64_t high);
+std::uint64_t
+parse_count(std::string_view what, std::string_view text, std::uint64_t low, std::uint64_t high);
 
 // Bytes; a K, M or G behind the digits is a power of 1024.
 std::uint64_t parse_bytes(std::string_view what, std::string_view text);

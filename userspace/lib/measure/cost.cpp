@@ -15,13 +15,13 @@ namespace {
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-CostPath path(const char* id,
-              const char* about,
-              const char* engine,
-              const char* device,
-              const char* profile,
-              const char* raw = "",
-              const char* peer = "") {
+CostPath path(const char *id,
+              const char *about,
+              const char *engine,
+              const char *device,
+              const char *profile,
+              const char *raw = "",
+              const char *peer = "") {
     Arm arm;
     arm.name = id;
     arm.device = device;
@@ -30,21 +30,22 @@ CostPath path(const char* id,
     return {id, about, engine, arm, raw, peer};
 }
 
-const CostFigures* find(const std::vector<CostFigures>& all, const std::string& id) {
+const CostFigures *find(const std::vector<CostFigures> &all, const std::string &id) {
     const auto found =
-        std::find_if(all.begin(), all.end(), [&](const CostFigures& f) { return f.id == id; });
+        std::find_if(all.begin(), all.end(), [&](const CostFigures &f) { return f.id == id; });
     return found != all.end() ? &*found : nullptr;
 }
 
-double figure(const std::vector<CostFigures>& all, const std::string& id, bool added) {
-    const CostFigures* found = find(all, id);
+double figure(const std::vector<CostFigures> &all, const std::string &id, bool added) {
+    const CostFigures *found = find(all, id);
     if (found == nullptr || !found->missing.empty())
         return none;
     return added ? found->added : found->cost;
 }
 
-double limit(const Bound& bound, const std::vector<CostFigures>& all, bool added) {
-    return bound.constant + (bound.factor == 0.0 ? 0.0 : bound.factor * figure(all, bound.path, added));
+double limit(const Bound &bound, const std::vector<CostFigures> &all, bool added) {
+    return bound.constant +
+           (bound.factor == 0.0 ? 0.0 : bound.factor * figure(all, bound.path, added));
 }
 
 // One path's repeats.
@@ -54,11 +55,11 @@ struct Samples {
 
 class Measurement {
 public:
-    Measurement(const CostSettings& settings, const Engines& engines, Rig& rig, const Stop& stop)
+    Measurement(const CostSettings &settings, const Engines &engines, Rig &rig, const Stop &stop)
         : settings_(settings), engines_(engines), rig_(rig), stop_(stop), counters_(settings.cpu) {}
 
-    void repeat(const CostPath& path, Samples& samples) {
-        Engine& engine = *engines_.at(path.engine);
+    void repeat(const CostPath &path, Samples &samples) {
+        Engine &engine = *engines_.at(path.engine);
         Job job;
         job.device = rig_.enter(path.arm);
         job.cpus = {settings_.cpu};
@@ -81,30 +82,32 @@ public:
 
 private:
     using Counter = std::optional<std::uint64_t>;
-    static void add(std::vector<double>& to, const Counter& before, const Counter& after, double ios) {
+    static void
+    add(std::vector<double> &to, const Counter &before, const Counter &after, double ios) {
         if (before && after && *after > *before)
             to.push_back(static_cast<double>(*after - *before) / ios);
     }
 
-    const CostSettings& settings_;
-    const Engines& engines_;
-    Rig& rig_;
-    const Stop& stop_;
+    const CostSettings &settings_;
+    const Engines &engines_;
+    Rig &rig_;
+    const Stop &stop_;
     PerfCounters counters_;
 };
 
-void summarise(CostFigures& figures, const Samples& samples) {
+void summarise(CostFigures &figures, const Samples &samples) {
     if (figures.missing.empty() && samples.cost.empty())
         figures.missing = "not measured before the run ended";
     figures.cost = stats::median(samples.cost);
     figures.cycles = stats::median(samples.cycles);
     figures.retired = stats::median(samples.retired);
-    figures.spread = (stats::quantile(samples.cost, 1.0) - stats::quantile(samples.cost, 0.0)) / figures.cost;
+    figures.spread =
+        (stats::quantile(samples.cost, 1.0) - stats::quantile(samples.cost, 0.0)) / figures.cost;
 }
 
 } // namespace
 
-const std::vector<CostPath>& cost_paths() {
+const std::vector<CostPath> &cost_paths() {
     // Order matters for reading alone: floors, disks, then what is stacked on them.
     static const std::vector<CostPath> paths{
         path("floor-empty", "floor: an empty bio disk", "kernel", "floor-empty", ""),
@@ -113,25 +116,73 @@ const std::vector<CostPath>& cost_paths() {
         path("tram-5.0", "tram flat, linux-5.0", "kernel", "ram", "linux-5.0"),
         path("brd", "brd", "kernel", "brd", ""),
         path("null_blk", "null_blk, blk-mq", "kernel", "null_blk", ""),
-        path("floor-remap", "floor: remap alone over tram", "kernel", "floor-remap", "", "tram-none", "dm-linear"),
-        path("dm-linear", "dm-linear over tram", "kernel", "dm-linear", "", "tram-none", "dm-linear"),
-        path("linear-none", "linear over tram, none", "kernel", "linear", "none", "tram-none", "dm-linear"),
-        path("linear-5.0", "linear over tram, linux-5.0", "kernel", "linear", "linux-5.0", "tram-none", "dm-linear"),
-        path("linear-4.20", "linear over tram, linux-4.20", "kernel", "linear", "linux-4.20", "tram-none", "dm-linear"),
-        path("linear-native", "linear over tram, native", "kernel", "linear", "native", "tram-none", "dm-linear"),
+        path("floor-remap",
+             "floor: remap alone over tram",
+             "kernel",
+             "floor-remap",
+             "",
+             "tram-none",
+             "dm-linear"),
+        path("dm-linear",
+             "dm-linear over tram",
+             "kernel",
+             "dm-linear",
+             "",
+             "tram-none",
+             "dm-linear"),
+        path("linear-none",
+             "linear over tram, none",
+             "kernel",
+             "linear",
+             "none",
+             "tram-none",
+             "dm-linear"),
+        path("linear-5.0",
+             "linear over tram, linux-5.0",
+             "kernel",
+             "linear",
+             "linux-5.0",
+             "tram-none",
+             "dm-linear"),
+        path("linear-4.20",
+             "linear over tram, linux-4.20",
+             "kernel",
+             "linear",
+             "linux-4.20",
+             "tram-none",
+             "dm-linear"),
+        path("linear-native",
+             "linear over tram, native",
+             "kernel",
+             "linear",
+             "native",
+             "tram-none",
+             "dm-linear"),
         path("psync-tram", "psync: tram flat, none", "psync", "ram", "none"),
-        path("psync-dm-linear", "psync: dm-linear over tram", "psync", "dm-linear", "", "psync-tram", "psync-dm-linear"),
-        path("psync-linear-5.0", "psync: linear, linux-5.0", "psync", "linear", "linux-5.0", "psync-tram", "psync-dm-linear"),
+        path("psync-dm-linear",
+             "psync: dm-linear over tram",
+             "psync",
+             "dm-linear",
+             "",
+             "psync-tram",
+             "psync-dm-linear"),
+        path("psync-linear-5.0",
+             "psync: linear, linux-5.0",
+             "psync",
+             "linear",
+             "linux-5.0",
+             "psync-tram",
+             "psync-dm-linear"),
     };
     return paths;
 }
 
-std::vector<CostFigures> measure_cost(const CostSettings& settings,
-                                      const Engines& engines,
-                                      Rig& rig,
-                                      const Stop& stop,
-                                      const Progress& progress) {
-    const std::vector<CostPath>& paths = cost_paths();
+std::vector<CostFigures> measure_cost(const CostSettings &settings,
+                                      const Engines &engines,
+                                      Rig &rig,
+                                      const Stop &stop,
+                                      const Progress &progress) {
+    const std::vector<CostPath> &paths = cost_paths();
     std::vector<CostFigures> all(paths.size());
     std::vector<Samples> samples(paths.size());
     for (std::size_t i = 0; i < paths.size(); ++i)
@@ -145,8 +196,11 @@ std::vector<CostFigures> measure_cost(const CostSettings& settings,
             progress(fmt::format("{} of {}: {}", repeat + 1, settings.repeats, paths[i].about));
             try {
                 measurement.repeat(paths[i], samples[i]);
-            } catch (const Missing& reason) {
+            } catch (const Missing &reason) {
                 all[i].missing = reason.what();
+            } catch (const std::system_error &error) {
+                if (!stop.explains(error))
+                    throw;
             }
         }
 
@@ -161,26 +215,33 @@ std::vector<CostFigures> measure_cost(const CostSettings& settings,
     return all;
 }
 
-const std::vector<Gate>& cost_gates() {
+const std::vector<Gate> &cost_gates() {
     static const std::vector<Gate> gates{
         {"tnull, none", "tnull-none", false, {900, 0, ""}, {30, 1, "floor-empty"}},
         {"tram flat, none", "tram-none", false, {0, 1, "brd"}, {1000, 0, ""}},
         {"linear adds, none", "linear-none", true, {0, 0.62, "dm-linear"}, {0, 0.50, "dm-linear"}},
-        {"linear adds, linux-5.0", "linear-5.0", true, {0, 0.66, "dm-linear"}, {0, 0.54, "dm-linear"}},
-        {"psync: linear adds, linux-5.0", "psync-linear-5.0", true,
-         {0, 0.66, "psync-dm-linear"}, {0, 0.54, "psync-dm-linear"}},
+        {"linear adds, linux-5.0",
+         "linear-5.0",
+         true,
+         {0, 0.66, "dm-linear"},
+         {0, 0.54, "dm-linear"}},
+        {"psync: linear adds, linux-5.0",
+         "psync-linear-5.0",
+         true,
+         {0, 0.66, "psync-dm-linear"},
+         {0, 0.54, "psync-dm-linear"}},
     };
     return gates;
 }
 
-const char* word(GateOutcome outcome) {
+const char *word(GateOutcome outcome) {
     constexpr std::array words{"reached", "ok", "over", "unjudged"};
     return words.at(static_cast<std::size_t>(outcome));
 }
 
-std::vector<GateFigures> judge_cost(const std::vector<CostFigures>& figures, bool instructions) {
+std::vector<GateFigures> judge_cost(const std::vector<CostFigures> &figures, bool instructions) {
     std::vector<GateFigures> all;
-    for (const Gate& gate : cost_gates()) {
+    for (const Gate &gate : cost_gates()) {
         GateFigures result{.gate = &gate};
         result.value = figure(figures, gate.path, gate.added);
         result.must = limit(gate.must, figures, gate.added);
@@ -191,6 +252,8 @@ std::vector<GateFigures> judge_cost(const std::vector<CostFigures>& figures, boo
             result.reason = fmt::format("{} was not measured", gate.path);
         else if (!std::isfinite(result.must))
             result.reason = fmt::format("{} was not measured", gate.must.path);
+        else if (result.must <= 0.0) // then a part of it means nothing
+            result.reason = fmt::format("{} adds nothing that could be measured", gate.must.path);
         else
             // An unknown goal to strive for is never reached, and no reason not to judge.
             result.outcome = result.value > result.must      ? GateOutcome::over

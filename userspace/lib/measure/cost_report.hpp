@@ -16,7 +16,7 @@ struct CostReport {
     int signal = 0;
 };
 
-Json to_json(const CostReport& report);
-std::string to_text(const CostReport& report);
+Json to_json(const CostReport &report);
+std::string to_text(const CostReport &report);
 
 } // namespace tally

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint32_t cpu_limit = 8192; // the kernel's largest NR_CPUS
 
-std::optional<std::uint32_t> take_number(std::string_view& text) {
+std::optional<std::uint32_t> take_number(std::string_view &text) {
     std::uint32_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || value >= cpu_limit)
@@ -31,8 +31,10 @@ std::optional<std::uint32_t> take_number(std::string_view& text) {
 
 Cpus parse_cpus(std::string_view text) {
     const auto refuse = [&] {
-        return UsageError(fmt::format(
-            "CPU list \"{}\": must be numbers below {} and rising ranges, as \"0-3,8\"", text, cpu_limit));
+        return UsageError(
+            fmt::format("CPU list \"{}\": must be numbers below {} and rising ranges, as \"0-3,8\"",
+                        text,
+                        cpu_limit));
     };
     Cpus cpus;
     for (std::string_view rest = text;;) {
@@ -57,7 +59,7 @@ Cpus parse_cpus(std::string_view text) {
     }
 }
 
-std::string format_cpus(const Cpus& cpus) {
+std::string format_cpus(const Cpus &cpus) {
     std::string text;
     for (std::size_t first = 0; first < cpus.size();) {
         std::size_t last = first;
@@ -90,10 +92,11 @@ Cpus allowed_cpus() {
     return cpus;
 }
 
-void require_online(const Cpus& cpus, const Cpus& online) {
+void require_online(const Cpus &cpus, const Cpus &online) {
     for (std::uint32_t cpu : cpus)
         if (std::find(online.begin(), online.end(), cpu) == online.end())
-            throw UsageError(fmt::format("CPU {} is not on line: {} are", cpu, format_cpus(online)));
+            throw UsageError(
+                fmt::format("CPU {} is not on line: {} are", cpu, format_cpus(online)));
 }
 
 } // namespace tally

@@ -15,7 +15,7 @@ public:
     // Checks the job against the device. A job that writes needs a disk of ours or job.force, and
     // a block device that nobody holds: it stays claimed until the Device goes. Throws UsageError
     // (span), PermissionError, std::system_error.
-    explicit Device(const Job& job);
+    explicit Device(const Job &job);
 
     bool block() const noexcept { return block_; }
     std::uint64_t offset() const noexcept { return offset_; } // bytes

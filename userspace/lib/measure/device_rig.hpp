@@ -12,15 +12,15 @@ namespace tally {
 
 class DeviceRig final : public Rig {
 public:
-    DeviceRig(Control& control, std::uint64_t bytes);
+    DeviceRig(Control &control, std::uint64_t bytes);
     ~DeviceRig() override;
-    DeviceRig(const DeviceRig&) = delete;
-    DeviceRig& operator=(const DeviceRig&) = delete;
+    DeviceRig(const DeviceRig &) = delete;
+    DeviceRig &operator=(const DeviceRig &) = delete;
 
-    std::string enter(const Arm& arm) override;
+    std::string enter(const Arm &arm) override;
 
     // A disk of ours that is gone with the rig.
-    Created add_ram(const std::string& suffix, RamOptions options);
+    Created add_ram(const std::string &suffix, RamOptions options);
     // Takes everything down, last first; what could not be removed, in words.
     std::vector<std::string> close();
 
@@ -32,16 +32,16 @@ private:
     };
     using Make = Made (DeviceRig::*)();
     struct Kind {
-        const char* name;
+        const char *name;
         Make make;
     };
-    static const std::vector<Kind>& kinds();
+    static const std::vector<Kind> &kinds();
 
-    const Made& made(const std::string& kind);
-    void switch_modes(const std::string& disk, const std::string& profile, const Modes& modes);
-    std::string name_of(const std::string& suffix) const;
-    void undo(const std::string& what, std::function<void()> action);
-    bool load_peer(const std::string& module, const std::vector<std::string>& parameters);
+    const Made &made(const std::string &kind);
+    void switch_modes(const std::string &disk, const std::string &profile, const Modes &modes);
+    std::string name_of(const std::string &suffix) const;
+    void undo(const std::string &what, std::function<void()> action);
+    bool load_peer(const std::string &module, const std::vector<std::string> &parameters);
 
     Made make_null();
     Made make_ram();
@@ -58,7 +58,7 @@ private:
         std::function<void()> action;
     };
 
-    Control& control_;
+    Control &control_;
     std::uint64_t bytes_;
     Created ram_; // under "ram" and "linear" alike
     std::map<std::string, Made> made_;

@@ -19,24 +19,24 @@ public:
     virtual std::string name() const = 0;
     // Runs the job to its end or until a stop is requested. I/O errors are counted in the result;
     // what keeps the job from running throws.
-    virtual Result run(const Job& job, const Stop& stop) = 0;
+    virtual Result run(const Job &job, const Stop &stop) = 0;
 };
 
 // pread and pwrite with O_DIRECT from pinned threads.
 std::unique_ptr<Engine> make_psync_engine();
 // Pinned kernel threads of tally_gen that submit bios.
-std::unique_ptr<Engine> make_kernel_engine(Control& control);
+std::unique_ptr<Engine> make_kernel_engine(Control &control);
 
 // Fills in what a job leaves open, one CPU per thread. Throws UsageError.
-Cpus cpus_for(const Job& job);
+Cpus cpus_for(const Job &job);
 
 // Which engines there are, and what each is for, for --help.
 struct EngineKind {
-    const char* name;
+    const char *name;
     bool needs_control;
-    std::unique_ptr<Engine> (*make)(Control* control);
+    std::unique_ptr<Engine> (*make)(Control *control);
 };
-const EngineKind& engine_kind(const std::string& name); // throws UsageError
+const EngineKind &engine_kind(const std::string &name); // throws UsageError
 std::vector<std::string> engine_names();
 
 } // namespace tally

@@ -15,7 +15,7 @@
 namespace tally {
 namespace {
 
-Count count_of(const GenCount& from) {
+Count count_of(const GenCount &from) {
     return {from.ios, from.bytes, from.errors, from.ns, from.cpu, from.error};
 }
 
@@ -27,13 +27,13 @@ public:
     static constexpr int kick = SIGUSR1;
 
     Interruptible() {
-        struct sigaction action{};
+        struct sigaction action {};
         action.sa_handler = [](int) {}; // no SA_RESTART: the call must return
         sigaction(kick, &action, &before_);
     }
     ~Interruptible() { sigaction(kick, &before_, nullptr); }
 
-    template <typename Call> void run(Call call, const Stop& stop) {
+    template <typename Call> void run(Call call, const Stop &stop) {
         const File done(eventfd(0, EFD_CLOEXEC));
         if (done.get() < 0)
             throw std::system_error(errno, std::generic_category(), "eventfd");
@@ -64,15 +64,15 @@ private:
         return poll(&event, 1, 0) > 0;
     }
 
-    struct sigaction before_{};
+    struct sigaction before_ {};
 };
 
 class KernelEngine final : public Engine {
 public:
-    explicit KernelEngine(Control& control) : control_(control) {}
+    explicit KernelEngine(Control &control) : control_(control) {}
     std::string name() const override { return "kernel"; }
 
-    Result run(const Job& job, const Stop& stop) override {
+    Result run(const Job &job, const Stop &stop) override {
         check(job);
         GenJob gen;
         gen.cpus = cpus_for(job);
@@ -96,20 +96,20 @@ public:
         interruptible_.run([&] { answer = control_.gen_run(gen); }, stop);
         Result result;
         result.total = count_of(answer.total);
-        for (const GenCount& count : answer.threads)
+        for (const GenCount &count : answer.threads)
             result.threads.push_back(count_of(count));
         result.interrupted = answer.interrupted || stop.requested();
         return result;
     }
 
 private:
-    Control& control_;
+    Control &control_;
     Interruptible interruptible_;
 };
 
 } // namespace
 
-std::unique_ptr<Engine> make_kernel_engine(Control& control) {
+std::unique_ptr<Engine> make_kernel_engine(Control &control) {
     return std::make_unique<KernelEngine>(control);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <csignal>
+#include <cstdlib>
 #include <new>
 #include <optional>
 #include <system_error>
@@ -24,24 +24,24 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Release {
-    void operator()(void* buffer) const noexcept { std::free(buffer); }
+    void operator()(void *buffer) const noexcept { std::free(buffer); }
 };
 using Buffer = std::unique_ptr<void, Release>;
 
 Buffer aligned_buffer(std::size_t bytes) {
     constexpr std::size_t page = 4096;
-    void* buffer = std::aligned_alloc(page, (bytes + page - 1) / page * page);
+    void *buffer = std::aligned_alloc(page, (bytes + page - 1) / page * page);
     if (buffer == nullptr)
         throw std::bad_alloc();
     // Touched now, so that the loop takes no page fault and writes defined bytes.
-    std::fill_n(static_cast<unsigned char*>(buffer), bytes, static_cast<unsigned char>(0xa5));
+    std::fill_n(static_cast<unsigned char *>(buffer), bytes, static_cast<unsigned char>(0xa5));
     return Buffer(buffer);
 }
 
 // Where the next block lies: one walk or one seeded draw, decided before the loop.
 class Walk {
 public:
-    Walk(const Job& job, const Device& device, std::uint32_t thread)
+    Walk(const Job &job, const Device &device, std::uint32_t thread)
         : block_(job.block_bytes), base_(device.offset()), blocks_(device.size() / job.block_bytes),
           // Threads start apart, as those of the kernel engine do.
           at_(blocks_ * thread / job.threads), random_(job.random),
@@ -73,7 +73,7 @@ struct Shared {
 
 // One cache line of its own each: they are written while others run.
 struct alignas(128) Worker {
-    Worker(const Job& job, const Device& device, std::uint32_t thread, std::uint32_t on_cpu)
+    Worker(const Job &job, const Device &device, std::uint32_t thread, std::uint32_t on_cpu)
         : file(device.open_direct()), buffer(aligned_buffer(job.block_bytes)),
           walk(job, device, thread), bytes(job.block_bytes), limit(job.ios), write(job.write) {
         count.cpu = on_cpu;
@@ -91,7 +91,7 @@ struct alignas(128) Worker {
 };
 
 // The hot loop: no clock, no allocation, nothing shared but a flag that is only read.
-template <typename Transfer> void loop(Worker& worker, const Shared& shared, Transfer transfer) {
+template <typename Transfer> void loop(Worker &worker, const Shared &shared, Transfer transfer) {
     std::uint64_t ios = 0;
     const std::uint64_t limit = worker.limit != 0 ? worker.limit : ~0ULL;
     while (ios < limit && !shared.stop.load(std::memory_order_relaxed)) {
@@ -119,7 +119,7 @@ int pin(std::uint32_t cpu) {
     return sched_setaffinity(0, size, mask.data()) == 0 ? 0 : errno;
 }
 
-void work(Worker& worker, Shared& shared) {
+void work(Worker &worker, Shared &shared) {
     worker.pin_error = pin(worker.count.cpu);
     shared.ready.fetch_add(1, std::memory_order_release);
     shared.ready.notify_one();
@@ -154,24 +154,26 @@ private:
 // Joins what was started, on every path.
 class Crew {
 public:
-    explicit Crew(Shared& shared) : shared_(shared) {}
+    explicit Crew(Shared &shared) : shared_(shared) {}
     ~Crew() { finish(); }
 
-    void start(std::vector<std::unique_ptr<Worker>>& workers) {
+    void start(std::vector<std::unique_ptr<Worker>> &workers) {
         const SignalsBlocked blocked;
-        for (auto& worker : workers) {
+        for (auto &worker : workers) {
             shared_.running.fetch_add(1);
             try {
                 threads_.emplace_back([&worker = *worker, this] { work(worker, shared_); });
-            } catch (const std::system_error& error) {
+            } catch (const std::system_error &error) {
                 shared_.running.fetch_sub(1);
-                throw std::system_error(error.code(),
-                                        fmt::format("thread {} of {} (see RLIMIT_NPROC and pids.max)",
-                                                    threads_.size() + 1,
-                                                    workers.size()));
+                throw std::system_error(
+                    error.code(),
+                    fmt::format("thread {} of {} (see RLIMIT_NPROC and pids.max)",
+                                threads_.size() + 1,
+                                workers.size()));
             }
         }
-        for (auto ready = shared_.ready.load(); ready < workers.size(); ready = shared_.ready.load())
+        for (auto ready = shared_.ready.load(); ready < workers.size();
+             ready = shared_.ready.load())
             shared_.ready.wait(ready);
     }
 
@@ -180,21 +182,21 @@ public:
         if (shared_.gate.compare_exchange_strong(expected, abandoned))
             shared_.gate.notify_all();
         shared_.stop.store(true);
-        for (std::thread& thread : threads_)
+        for (std::thread &thread : threads_)
             thread.join();
         threads_.clear();
     }
 
 private:
-    Shared& shared_;
+    Shared &shared_;
     std::vector<std::thread> threads_;
 };
 
-Result collect(const std::vector<std::unique_ptr<Worker>>& workers) {
+Result collect(const std::vector<std::unique_ptr<Worker>> &workers) {
     Result result;
     auto first = workers.front()->began, last = workers.front()->ended;
-    for (const auto& worker : workers) {
-        const Count& count = worker->count;
+    for (const auto &worker : workers) {
+        const Count &count = worker->count;
         result.threads.push_back(count);
         result.total.ios += count.ios;
         result.total.bytes += count.bytes;
@@ -212,7 +214,7 @@ class PsyncEngine final : public Engine {
 public:
     std::string name() const override { return "psync"; }
 
-    Result run(const Job& job, const Stop& stop) override {
+    Result run(const Job &job, const Stop &stop) override {
         check(job);
         if (job.depth != 1)
             throw UsageError(fmt::format("depth {}: psync has a depth of 1", job.depth));
@@ -229,7 +231,7 @@ public:
         shared.done_fd = done.get();
         Crew crew(shared);
         crew.start(workers);
-        for (const auto& worker : workers)
+        for (const auto &worker : workers)
             if (worker->pin_error != 0)
                 throw std::system_error(worker->pin_error,
                                         std::generic_category(),

@@ -23,16 +23,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<fs::path> entries(const fs::path& folder) {
+std::vector<fs::path> entries(const fs::path &folder) {
     std::error_code ignored;
     std::vector<fs::path> paths;
-    for (const auto& entry : fs::directory_iterator(folder, ignored))
+    for (const auto &entry : fs::directory_iterator(folder, ignored))
         paths.push_back(entry.path());
     std::sort(paths.begin(), paths.end());
     return paths;
 }
 
-Json text_or_null(const fs::path& path) {
+Json text_or_null(const fs::path &path) {
     const auto text = read_text(path);
     return text ? Json(*text) : Json(nullptr);
 }
@@ -54,7 +54,7 @@ std::string signature() {
 #endif
 }
 
-Json kernel(const fs::path& root) {
+Json kernel(const fs::path &root) {
     utsname name{};
     uname(&name);
     return {{"release", name.release},
@@ -64,7 +64,7 @@ Json kernel(const fs::path& root) {
 }
 
 // The first value of a key in /proc/cpuinfo.
-Json cpu_field(const fs::path& root, std::initializer_list<const char*> keys) {
+Json cpu_field(const fs::path &root, std::initializer_list<const char *> keys) {
     std::istringstream lines(read_text(root / "proc/cpuinfo").value_or(""));
     for (std::string line; std::getline(lines, line);)
         for (const std::string key : keys)
@@ -73,10 +73,10 @@ Json cpu_field(const fs::path& root, std::initializer_list<const char*> keys) {
     return nullptr;
 }
 
-Json cpu(const fs::path& root) {
+Json cpu(const fs::path &root) {
     const fs::path folder = root / "sys/devices/system/cpu";
     std::set<std::string> packages, cores;
-    for (const fs::path& path : entries(folder)) {
+    for (const fs::path &path : entries(folder)) {
         const auto package = read_text(path / "topology/physical_package_id");
         const auto core = read_text(path / "topology/core_id");
         if (!package || !core)
@@ -85,10 +85,10 @@ Json cpu(const fs::path& root) {
         cores.insert(*package + ":" + *core);
     }
     Json mitigations = Json::object();
-    for (const fs::path& path : entries(folder / "vulnerabilities"))
+    for (const fs::path &path : entries(folder / "vulnerabilities"))
         mitigations[path.filename().string()] = text_or_null(path);
     std::size_t nodes = 0;
-    for (const fs::path& path : entries(root / "sys/devices/system/node")) {
+    for (const fs::path &path : entries(root / "sys/devices/system/node")) {
         const std::string name = path.filename();
         nodes += name.starts_with("node") && name.find_first_not_of("0123456789", 4) == name.npos;
     }
@@ -102,17 +102,23 @@ Json cpu(const fs::path& root) {
 }
 
 // Those that can have had a part in the measurement, with their parameters.
-Json modules(const fs::path& root) {
-    constexpr std::array names{"tally_core", "tally_ram", "tally_map", "tally_gen", "tally_floor",
-                               "brd",        "null_blk",  "dm_mod"};
+Json modules(const fs::path &root) {
+    constexpr std::array names{"tally_core",
+                               "tally_ram",
+                               "tally_map",
+                               "tally_gen",
+                               "tally_floor",
+                               "brd",
+                               "null_blk",
+                               "dm_mod"};
     Json result = Json::object();
-    for (const char* name : names) {
+    for (const char *name : names) {
         const fs::path folder = root / "sys/module" / name;
         std::error_code ignored;
         if (!fs::is_directory(folder, ignored))
             continue;
         Json parameters = Json::object();
-        for (const fs::path& path : entries(folder / "parameters"))
+        for (const fs::path &path : entries(folder / "parameters"))
             parameters[path.filename().string()] = text_or_null(path);
         result[name] = {{"version", text_or_null(folder / "version")},
                         {"srcversion", text_or_null(folder / "srcversion")},
@@ -123,7 +129,7 @@ Json modules(const fs::path& root) {
 
 } // namespace
 
-Hypervisor classify(const std::string& signature, const std::string& vendor) {
+Hypervisor classify(const std::string &signature, const std::string &vendor) {
     struct Known {
         const char *signature, *name;
     };
@@ -134,7 +140,7 @@ Hypervisor classify(const std::string& signature, const std::string& vendor) {
     const bool qemu = vendor.find("QEMU") != vendor.npos;
     if (signature == "TCGTCGTCGTCG")
         return {"QEMU", "TCG", true};
-    for (const Known& entry : known)
+    for (const Known &entry : known)
         if (signature == entry.signature)
             return {entry.name, "hardware", false};
     if (signature.empty() && !qemu)
@@ -147,18 +153,20 @@ Hypervisor hypervisor() {
     return classify(signature(), read_text("/sys/class/dmi/id/sys_vendor").value_or(""));
 }
 
-Json environment(std::uint64_t seed, const fs::path& root) {
+Json environment(std::uint64_t seed, const fs::path &root) {
     const Hypervisor guest = hypervisor();
-    const auto now = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
-    return {{"time", fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)))},
-            {"kernel", kernel(root)},
-            {"cpu", cpu(root)},
-            {"hypervisor", {{"name", guest.name}, {"accelerator", guest.accelerator}}},
-            {"emulated", guest.emulated},
-            {"modules", modules(root)},
-            {"version", source_version},
-            {"revision", source_revision},
-            {"seed", seed}};
+    const auto now =
+        std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
+    return {
+        {"time", fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)))},
+        {"kernel", kernel(root)},
+        {"cpu", cpu(root)},
+        {"hypervisor", {{"name", guest.name}, {"accelerator", guest.accelerator}}},
+        {"emulated", guest.emulated},
+        {"modules", modules(root)},
+        {"version", source_version},
+        {"revision", source_revision},
+        {"seed", seed}};
 }
 
 } // namespace tally

@@ -16,10 +16,10 @@ struct Hypervisor {
 };
 
 // From CPUID's signature (empty: no hypervisor bit) and the machine's vendor as DMI tells it.
-Hypervisor classify(const std::string& signature, const std::string& vendor);
+Hypervisor classify(const std::string &signature, const std::string &vendor);
 Hypervisor hypervisor();
 
 // `root` is where sys and proc are; tests bring their own.
-Json environment(std::uint64_t seed, const std::filesystem::path& root = "/");
+Json environment(std::uint64_t seed, const std::filesystem::path &root = "/");
 
 } // namespace tally

@@ -15,11 +15,11 @@
 
 namespace tally {
 
-using Progress = std::function<void(const std::string&)>;
+using Progress = std::function<void(const std::string &)>;
 
 struct Settings {
     std::uint32_t rounds = 80, threads = 1;
-    Cpus cpus{}; // to run on; empty: those we may use
+    Cpus cpus{};                        // to run on; empty: those we may use
     std::chrono::nanoseconds slice{0};  // 0: as long as the budget allows
     std::chrono::nanoseconds budget{0}; // for this engine's rounds
     double margin = 0.02;
@@ -28,7 +28,7 @@ struct Settings {
 
 // The arms in the order of every list below. The baseline comes first and, under another name,
 // second: A against A.
-std::vector<Arm> plan_arms(const Preset& preset, const Settings& settings);
+std::vector<Arm> plan_arms(const Preset &preset, const Settings &settings);
 
 struct Series {
     Arm arm;
@@ -45,19 +45,19 @@ struct Rounds {
     bool interrupted = false;
 };
 
-Rounds run_rounds(const Preset& preset,
-                  const Settings& settings,
-                  Engine& engine,
-                  Rig& rig,
-                  const Stop& stop,
-                  const Progress& progress);
+Rounds run_rounds(const Preset &preset,
+                  const Settings &settings,
+                  Engine &engine,
+                  Rig &rig,
+                  const Stop &stop,
+                  const Progress &progress);
 
 struct ArmFigures {
     std::string name, missing;
     std::uint32_t threads = 0;
-    double iops = 0;      // median
-    double ns = 0;        // per I/O and thread
-    double variation = 0; // of the rounds
+    double iops = 0;               // median
+    double ns = 0;                 // per I/O and thread
+    double variation = 0;          // of the rounds
     double drift = 0, drift_p = 0; // last third against the first; Mann-Kendall
 };
 
@@ -74,6 +74,6 @@ struct Findings {
     std::vector<AddedFigures> added;
 };
 
-Findings conclude(const Preset& preset, const Settings& settings, const Rounds& rounds);
+Findings conclude(const Preset &preset, const Settings &settings, const Rounds &rounds);
 
 } // namespace tally

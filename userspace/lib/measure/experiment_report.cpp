@@ -12,31 +12,37 @@ namespace {
 
 using namespace std::chrono_literals;
 
-double seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+double seconds(std::chrono::nanoseconds time) {
+    return std::chrono::duration<double>(time).count();
+}
 
-Json to_json(const Modes& modes) {
+Json to_json(const Modes &modes) {
     return {{"inflight", modes.inflight},
             {"pending", modes.pending},
             {"ticks", modes.ticks},
             {"clock", modes.clock}};
 }
 
-Json to_json(const Judgement& j) {
-    return {{"name", j.name},         {"arm", j.arm},
-            {"against", j.against},   {"rounds", j.rounds},
-            {"ratio", number(j.ratio)}, {"interval", pair(j.interval)},
-            {"p", number(j.p)},       {"p_adjusted", number(j.adjusted)},
+Json to_json(const Judgement &j) {
+    return {{"name", j.name},
+            {"arm", j.arm},
+            {"against", j.against},
+            {"rounds", j.rounds},
+            {"ratio", number(j.ratio)},
+            {"interval", pair(j.interval)},
+            {"p", number(j.p)},
+            {"p_adjusted", number(j.adjusted)},
             {"verdict", word(j.verdict)}};
 }
 
-Json to_json(const std::vector<Judgement>& judgements) {
+Json to_json(const std::vector<Judgement> &judgements) {
     Json list = Json::array();
-    for (const Judgement& judgement : judgements)
+    for (const Judgement &judgement : judgements)
         list.push_back(to_json(judgement));
     return list;
 }
 
-Json to_json(const Series& series, const ArmFigures& figures) {
+Json to_json(const Series &series, const ArmFigures &figures) {
     Json raw = Json::array();
     for (double value : series.iops)
         raw.push_back(number(value));
@@ -56,21 +62,21 @@ Json to_json(const Series& series, const ArmFigures& figures) {
             {"rounds", std::move(raw)}};
 }
 
-const Judgement* of_baseline(const Findings& findings, const std::string& arm) {
-    for (const Judgement& judgement : findings.of_baseline)
+const Judgement *of_baseline(const Findings &findings, const std::string &arm) {
+    for (const Judgement &judgement : findings.of_baseline)
         if (judgement.arm == arm)
             return &judgement;
     return nullptr;
 }
 
-double measured_part(const Preset& preset, const Findings& findings, const std::string& arm) {
+double measured_part(const Preset &preset, const Findings &findings, const std::string &arm) {
     if (arm == preset.baseline)
         return 1.0;
-    const Judgement* judgement = of_baseline(findings, arm);
+    const Judgement *judgement = of_baseline(findings, arm);
     return judgement != nullptr ? judgement->ratio : NAN;
 }
 
-const char* outcome(const AddedFigures& figures) {
+const char *outcome(const AddedFigures &figures) {
     if (!std::isfinite(figures.ratio))
         return "unknown";
     return figures.ratio <= figures.goal.strive ? "reached"
@@ -78,12 +84,12 @@ const char* outcome(const AddedFigures& figures) {
                                                 : "over";
 }
 
-Json to_json(const Preset& preset, const Settings& settings, const EngineOutcome& engine) {
-    const auto& [rounds, findings] = engine;
+Json to_json(const Preset &preset, const Settings &settings, const EngineOutcome &engine) {
+    const auto &[rounds, findings] = engine;
     Json arms = Json::array(), added = Json::array(), published = Json::array();
     for (std::size_t i = 0; i < rounds.series.size(); ++i)
         arms.push_back(to_json(rounds.series[i], findings.arms[i]));
-    for (const AddedFigures& figures : findings.added)
+    for (const AddedFigures &figures : findings.added)
         added.push_back({{"arm", figures.goal.arm},
                          {"than", figures.goal.than},
                          {"ratio", number(figures.ratio)},
@@ -91,14 +97,15 @@ Json to_json(const Preset& preset, const Settings& settings, const EngineOutcome
                          {"must", figures.goal.must},
                          {"strive", figures.goal.strive},
                          {"outcome", outcome(figures)}});
-    for (const Published& machine : preset.published)
-        for (const PublishedRow& row : machine.rows)
-            published.push_back({{"machine", machine.machine},
-                                 {"row", row.label},
-                                 {"arm", row.arm},
-                                 {"published_iops", number(row.iops)},
-                                 {"published_ratio", number(row.of_baseline)},
-                                 {"measured_ratio", number(measured_part(preset, findings, row.arm))}});
+    for (const Published &machine : preset.published)
+        for (const PublishedRow &row : machine.rows)
+            published.push_back(
+                {{"machine", machine.machine},
+                 {"row", row.label},
+                 {"arm", row.arm},
+                 {"published_iops", number(row.iops)},
+                 {"published_ratio", number(row.of_baseline)},
+                 {"measured_ratio", number(measured_part(preset, findings, row.arm))}});
     return {{"engine", rounds.engine},
             {"rounds_asked", rounds.asked},
             {"rounds_done", rounds.done},
@@ -114,26 +121,26 @@ Json to_json(const Preset& preset, const Settings& settings, const EngineOutcome
             {"published", std::move(published)}};
 }
 
-std::string verdict_text(const Judgement& judgement, double margin) {
+std::string verdict_text(const Judgement &judgement, double margin) {
     if (judgement.verdict == Verdict::same)
         return fmt::format("same within {:g} %", margin * 100.0);
     return word(judgement.verdict);
 }
 
-std::string interval_text(const stats::Interval& interval) {
+std::string interval_text(const stats::Interval &interval) {
     return fmt::format("[{}, {}]", fixed(interval.low, 3), fixed(interval.high, 3));
 }
 
-std::string arms_text(const Preset& preset, const EngineOutcome& engine) {
+std::string arms_text(const Preset &preset, const EngineOutcome &engine) {
     Table table({"arm", "jobs", "kIOPS", "ns/IO", "CV", "drift", "of " + preset.baseline, "95 %"});
     table.left(7);
-    for (const ArmFigures& arm : engine.findings.arms) {
+    for (const ArmFigures &arm : engine.findings.arms) {
         const std::string jobs = fmt::format("{}", arm.threads);
         if (!arm.missing.empty()) {
             table.add({arm.name, jobs, "skipped: see below"});
             continue;
         }
-        const Judgement* judgement = of_baseline(engine.findings, arm.name);
+        const Judgement *judgement = of_baseline(engine.findings, arm.name);
         // A trend that chance explains is no drift.
         const bool drifts = arm.drift_p < 0.01;
         table.add({arm.name,
@@ -148,14 +155,14 @@ std::string arms_text(const Preset& preset, const EngineOutcome& engine) {
     return table.text();
 }
 
-std::string published_text(const Preset& preset, const Findings& findings) {
+std::string published_text(const Preset &preset, const Findings &findings) {
     if (preset.published.empty())
         return {};
     Table table({"published, of " + preset.baseline, "row", "arm here", "published", "measured"});
     table.left(1);
     table.left(2);
-    for (const Published& machine : preset.published)
-        for (const PublishedRow& row : machine.rows)
+    for (const Published &machine : preset.published)
+        for (const PublishedRow &row : machine.rows)
             table.add({machine.machine,
                        row.label,
                        row.arm,
@@ -164,15 +171,14 @@ std::string published_text(const Preset& preset, const Findings& findings) {
     return "\n" + table.text();
 }
 
-std::string judgements_text(const std::vector<Judgement>& judgements,
-                            const std::string& title,
-                            double margin) {
+std::string
+judgements_text(const std::vector<Judgement> &judgements, const std::string &title, double margin) {
     if (judgements.empty())
         return {};
     Table table({title, "ratio", "95 %", "p (Holm)", "verdict"});
     table.left(2);
     table.left(4);
-    for (const Judgement& judgement : judgements)
+    for (const Judgement &judgement : judgements)
         table.add({judgement.name,
                    fixed(judgement.ratio, 3),
                    interval_text(judgement.interval),
@@ -181,24 +187,25 @@ std::string judgements_text(const std::vector<Judgement>& judgements,
     return "\n" + table.text();
 }
 
-std::string added_text(const Preset& preset, const Findings& findings) {
+std::string added_text(const Preset &preset, const Findings &findings) {
     std::string text;
-    for (const AddedFigures& figures : findings.added)
-        text += fmt::format("\ntime that {} adds to {}: {} of what {} adds {} (at most {:g}, strive for "
-                            "{:g}: {})\n",
-                            figures.goal.arm,
-                            preset.baseline,
-                            fixed(figures.ratio, 3),
-                            figures.goal.than,
-                            interval_text(figures.interval),
-                            figures.goal.must,
-                            figures.goal.strive,
-                            outcome(figures));
+    for (const AddedFigures &figures : findings.added)
+        text += fmt::format(
+            "\ntime that {} adds to {}: {} of what {} adds {} (at most {:g}, strive for "
+            "{:g}: {})\n",
+            figures.goal.arm,
+            preset.baseline,
+            fixed(figures.ratio, 3),
+            figures.goal.than,
+            interval_text(figures.interval),
+            figures.goal.must,
+            figures.goal.strive,
+            outcome(figures));
     return text;
 }
 
-std::string engine_text(const ExperimentReport& report, const EngineOutcome& engine) {
-    const auto& [rounds, findings] = engine;
+std::string engine_text(const ExperimentReport &report, const EngineOutcome &engine) {
+    const auto &[rounds, findings] = engine;
     std::string text = fmt::format("engine {}: {} of {} rounds, {} ms each, {:.0f} s\n",
                                    rounds.engine,
                                    rounds.done,
@@ -208,7 +215,7 @@ std::string engine_text(const ExperimentReport& report, const EngineOutcome& eng
     text += fmt::format("A against A: this engine resolves differences over {} here\n\n",
                         percent(findings.resolution, 2));
     text += arms_text(report.preset, engine);
-    for (const ArmFigures& arm : findings.arms)
+    for (const ArmFigures &arm : findings.arms)
         if (!arm.missing.empty())
             text += fmt::format("skipped {}: {}\n", arm.name, arm.missing);
     text += published_text(report.preset, findings);
@@ -218,12 +225,13 @@ std::string engine_text(const ExperimentReport& report, const EngineOutcome& eng
     return text + added_text(report.preset, findings) + "\n";
 }
 
-std::string busy_text(const std::vector<BusyFigures>& busy) {
+std::string busy_text(const std::vector<BusyFigures> &busy) {
     if (busy.empty())
         return {};
-    Table table({"busy time", "model", "I/Os", "model ms", "true ms", "model / true", "util", "true util"});
+    Table table(
+        {"busy time", "model", "I/Os", "model ms", "true ms", "model / true", "util", "true util"});
     table.left(1);
-    for (const BusyFigures& row : busy)
+    for (const BusyFigures &row : busy)
         table.add({row.workload,
                    row.model,
                    fmt::format("{}", row.ios),
@@ -237,11 +245,11 @@ std::string busy_text(const std::vector<BusyFigures>& busy) {
 
 } // namespace
 
-Json to_json(const ExperimentReport& report) {
+Json to_json(const ExperimentReport &report) {
     Json engines = Json::array(), busy = Json::array();
-    for (const EngineOutcome& engine : report.engines)
+    for (const EngineOutcome &engine : report.engines)
         engines.push_back(to_json(report.preset, report.settings, engine));
-    for (const BusyFigures& row : report.busy)
+    for (const BusyFigures &row : report.busy)
         busy.push_back({{"workload", row.workload},
                         {"model", row.model},
                         {"ios", row.ios},
@@ -263,8 +271,9 @@ Json to_json(const ExperimentReport& report) {
             {"messages", report.messages}};
 }
 
-std::string to_text(const ExperimentReport& report) {
-    std::string text = fmt::format("{}: {}\n{}\n", report.preset.name, report.preset.title, report.preset.source);
+std::string to_text(const ExperimentReport &report) {
+    std::string text =
+        fmt::format("{}: {}\n{}\n", report.preset.name, report.preset.title, report.preset.source);
     if (!report.preset.question.empty())
         text += report.preset.question + "\n";
     text += fmt::format("kernel {}, {} jobs, seed {}\n",
@@ -276,14 +285,14 @@ std::string to_text(const ExperimentReport& report) {
     if (report.signal != 0)
         text += fmt::format("PARTIAL: ended by signal {}\n", report.signal);
     text += "\n";
-    for (const EngineOutcome& engine : report.engines)
+    for (const EngineOutcome &engine : report.engines)
         text += engine_text(report, engine);
     return text + busy_text(report.busy);
 }
 
-Json to_json(const Preset& preset) {
+Json to_json(const Preset &preset) {
     Json arms = Json::array();
-    for (const Arm& arm : preset.arms)
+    for (const Arm &arm : preset.arms)
         arms.push_back({{"name", arm.name},
                         {"about", arm.about},
                         {"device", arm.device},
@@ -298,17 +307,18 @@ Json to_json(const Preset& preset) {
             {"arms", std::move(arms)}};
 }
 
-std::string to_text(const Preset& preset) {
+std::string to_text(const Preset &preset) {
     std::string text = fmt::format("{}: {}\n{}\n", preset.name, preset.title, preset.source);
     if (!preset.question.empty())
         text += preset.question + "\n";
     Table table({"arm", "device", "profile or modes", "about"});
     for (std::size_t column : {1, 2, 3})
         table.left(column);
-    for (const Arm& arm : preset.arms) {
-        const Modes& modes = arm.modes;
+    for (const Arm &arm : preset.arms) {
+        const Modes &modes = arm.modes;
         std::string set = arm.profile;
-        for (const std::string* word : {&modes.inflight, &modes.pending, &modes.ticks, &modes.clock})
+        for (const std::string *word :
+             {&modes.inflight, &modes.pending, &modes.ticks, &modes.clock})
             if (!word->empty())
                 set += (set.empty() ? "" : " ") + *word;
         table.add({arm.name, arm.device, set, arm.about});
@@ -317,9 +327,10 @@ std::string to_text(const Preset& preset) {
     if (!preset.published.empty()) {
         Table rows({"published on", "row", "IOPS", "of " + preset.baseline});
         rows.left(1);
-        for (const Published& machine : preset.published)
-            for (const PublishedRow& row : machine.rows)
-                rows.add({machine.machine, row.label, fixed(row.iops, 0), percent(row.of_baseline)});
+        for (const Published &machine : preset.published)
+            for (const PublishedRow &row : machine.rows)
+                rows.add(
+                    {machine.machine, row.label, fixed(row.iops, 0), percent(row.of_baseline)});
         text += "\n" + rows.text();
     }
     return text;

@@ -23,10 +23,10 @@ struct ExperimentReport {
     int signal = 0; // of a run that was cut short
 };
 
-Json to_json(const ExperimentReport& report);
-std::string to_text(const ExperimentReport& report);
+Json to_json(const ExperimentReport &report);
+std::string to_text(const ExperimentReport &report);
 
-Json to_json(const Preset& preset);
-std::string to_text(const Preset& preset);
+Json to_json(const Preset &preset);
+std::string to_text(const Preset &preset);
 
 } // namespace tally

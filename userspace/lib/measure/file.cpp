@@ -17,7 +17,7 @@ File::~File() {
         close(fd_);
 }
 
-File File::open(const std::string& path, int flags) {
+File File::open(const std::string &path, int flags) {
     int fd;
     do
         fd = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
@@ -27,7 +27,7 @@ File File::open(const std::string& path, int flags) {
     return File(fd);
 }
 
-std::optional<std::string> read_text(const std::filesystem::path& path) {
+std::optional<std::string> read_text(const std::filesystem::path &path) {
     std::ifstream stream(path, std::ios::binary);
     if (!stream)
         return std::nullopt;
@@ -38,7 +38,7 @@ std::optional<std::string> read_text(const std::filesystem::path& path) {
     return text;
 }
 
-void write_text(const std::filesystem::path& path, std::string_view text) {
+void write_text(const std::filesystem::path &path, std::string_view text) {
     const File file = File::open(path, O_WRONLY | O_CREAT | O_TRUNC);
     while (!text.empty()) {
         const ssize_t written = ::write(file.get(), text.data(), text.size());
@@ -50,7 +50,7 @@ void write_text(const std::filesystem::path& path, std::string_view text) {
     }
 }
 
-void replace_text(const std::filesystem::path& path, std::string_view text) {
+void replace_text(const std::filesystem::path &path, std::string_view text) {
     // A pipe or /dev/null cannot be replaced, only written to.
     std::error_code ignored;
     const auto status = std::filesystem::status(path, ignored);

@@ -14,15 +14,15 @@ class File {
 public:
     File() = default;
     explicit File(int fd) noexcept : fd_(fd) {}
-    File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    File& operator=(File&& other) noexcept { // what was ours is closed with `other`
+    File(File &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    File &operator=(File &&other) noexcept { // what was ours is closed with `other`
         std::swap(fd_, other.fd_);
         return *this;
     }
     ~File();
 
     // Throws std::system_error that names the path.
-    static File open(const std::string& path, int flags);
+    static File open(const std::string &path, int flags);
     int get() const noexcept { return fd_; }
 
 private:
@@ -30,10 +30,10 @@ private:
 };
 
 // What a file says, without trailing white space; nothing when it cannot be read.
-std::optional<std::string> read_text(const std::filesystem::path& path);
+std::optional<std::string> read_text(const std::filesystem::path &path);
 
-void write_text(const std::filesystem::path& path, std::string_view text);
+void write_text(const std::filesystem::path &path, std::string_view text);
 // The old contents or the new, never half of them.
-void replace_text(const std::filesystem::path& path, std::string_view text);
+void replace_text(const std::filesystem::path &path, std::string_view text);
 
 } // namespace tally

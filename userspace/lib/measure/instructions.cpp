@@ -17,7 +17,8 @@ template <typename Loop> double shortest_ns(Loop loop) {
     for (int i = 0; i < 5; ++i) {
         const auto begin = Clock::now();
         loop();
-        best = std::min(best, std::chrono::duration<double, std::nano>(Clock::now() - begin).count());
+        best =
+            std::min(best, std::chrono::duration<double, std::nano>(Clock::now() - begin).count());
     }
     return best;
 }

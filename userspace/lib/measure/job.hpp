@@ -27,14 +27,14 @@ struct Job {
     bool force = false; // write to a disk that is not ours
     std::uint32_t block_bytes = 512, depth = 1, threads = 1;
     std::vector<std::uint32_t> cpus{}; // one per thread, in turn; empty: those we may use
-    std::uint64_t ios = 0;           // per thread; 0: no limit
+    std::uint64_t ios = 0;             // per thread; 0: no limit
     std::chrono::nanoseconds duration{0};
     std::uint64_t offset = 0, size = 0; // bytes; size 0: up to the end
     std::uint64_t seed = 1;
 };
 
 // Throws UsageError.
-void check(const Job& job);
+void check(const Job &job);
 
 struct Count {
     std::uint64_t ios = 0, bytes = 0, errors = 0;
@@ -50,7 +50,7 @@ struct Result {
 };
 
 // 0 where nothing was done or no time has passed.
-double iops(const Count& count);
-double bytes_per_second(const Count& count);
+double iops(const Count &count);
+double bytes_per_second(const Count &count);
 
 } // namespace tally

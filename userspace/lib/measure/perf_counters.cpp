@@ -18,7 +18,7 @@ File open_counter(std::uint32_t cpu, std::uint64_t event) {
     return File(static_cast<int>(fd)); // -1: not here
 }
 
-std::optional<std::uint64_t> value(const File& file) {
+std::optional<std::uint64_t> value(const File &file) {
     std::uint64_t count = 0;
     if (file.get() < 0 || ::read(file.get(), &count, sizeof count) != sizeof count)
         return std::nullopt;

@@ -67,10 +67,10 @@ struct Preset {
     std::vector<Published> published;
     Accuracy accuracy; // may be empty
 
-    const Arm& arm(const std::string& name) const; // throws UsageError
+    const Arm &arm(const std::string &name) const; // throws UsageError
 };
 
 // Throws UsageError that names what is wrong: unknown words, arms that are not there.
-Preset parse_preset(std::string_view text, const std::string& where);
+Preset parse_preset(std::string_view text, const std::string &where);
 
 } // namespace tally

@@ -15,16 +15,16 @@
 
 namespace tally {
 
-Finished run_process(const std::vector<std::string>& arguments) {
+Finished run_process(const std::vector<std::string> &arguments) {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0)
         throw std::system_error(errno, std::generic_category(), "pipe2");
     const File reader(ends[0]);
     File writer(ends[1]);
 
-    std::vector<char*> argv;
-    for (const std::string& argument : arguments)
-        argv.push_back(const_cast<char*>(argument.c_str())); // posix_spawn's old signature
+    std::vector<char *> argv;
+    for (const std::string &argument : arguments)
+        argv.push_back(const_cast<char *>(argument.c_str())); // posix_spawn's old signature
     argv.push_back(nullptr);
 
     posix_spawn_file_actions_t actions;
@@ -35,7 +35,12 @@ Finished run_process(const std::vector<std::string>& arguments) {
     // A group of its own: the terminal's Ctrl-C must not cut a tear-down short.
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    // Nor does it inherit our indifference to a closed pipe.
+    sigset_t defaults;
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
     pid_t child = 0;
     const int error = posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), environ);
     posix_spawnattr_destroy(&attributes);

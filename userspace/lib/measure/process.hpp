@@ -12,6 +12,6 @@ struct Finished {
     std::string output; // stdout and stderr
 };
 
-Finished run_process(const std::vector<std::string>& arguments);
+Finished run_process(const std::vector<std::string> &arguments);
 
 } // namespace tally

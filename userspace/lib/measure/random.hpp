@@ -28,7 +28,7 @@ public:
     // In (0, 1).
     double uniform() noexcept { return (static_cast<double>(next() >> 12) + 0.5) * 0x1p-52; }
 
-    template <typename T> void shuffle(std::vector<T>& items) noexcept {
+    template <typename T> void shuffle(std::vector<T> &items) noexcept {
         for (std::size_t left = items.size(); left > 1; --left)
             std::swap(items[left - 1], items[below(left)]);
     }

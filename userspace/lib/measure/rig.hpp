@@ -20,7 +20,7 @@ public:
     virtual ~Rig() = default;
     // Sets the arm's device up if it is not there yet, switches its modes, and returns its path.
     // Throws Missing when the kernel has no such peer.
-    virtual std::string enter(const Arm& arm) = 0;
+    virtual std::string enter(const Arm &arm) = 0;
 };
 
 } // namespace tally

@@ -11,7 +11,7 @@ namespace tally {
 namespace {
 
 // fio's names and units: runtime in ms, bandwidth in bytes.
-Json direction(const Count& count) {
+Json direction(const Count &count) {
     return {{"io_bytes", count.bytes},
             {"bw_bytes", number(bytes_per_second(count))},
             {"iops", number(iops(count))},
@@ -21,7 +21,7 @@ Json direction(const Count& count) {
             {"drop_ios", 0}};
 }
 
-Json job_json(const std::string& name, const Count& count, bool write) {
+Json job_json(const std::string &name, const Count &count, bool write) {
     const Json done = direction(count), nothing = direction({});
     return {{"jobname", name},
             {"cpu", count.cpu},
@@ -32,20 +32,20 @@ Json job_json(const std::string& name, const Count& count, bool write) {
             {"write", write ? done : nothing}};
 }
 
-std::string error_text(const Count& count) {
+std::string error_text(const Count &count) {
     return count.error == 0 ? "" : std::generic_category().message(std::abs(count.error));
 }
 
-const char* pattern(const Job& job) {
+const char *pattern(const Job &job) {
     return job.write ? (job.random ? "randwrite" : "write") : (job.random ? "randread" : "read");
 }
 
 } // namespace
 
-Json to_json(const RunReport& report) {
-    const Job& job = report.job;
+Json to_json(const RunReport &report) {
+    const Job &job = report.job;
     Json jobs = Json::array();
-    for (const Count& count : report.result.threads)
+    for (const Count &count : report.result.threads)
         jobs.push_back(job_json(fmt::format("job{}", jobs.size()), count, job.write));
     return {{"schema", "blktally/run/1"},
             {"partial", report.signal != 0},
@@ -69,10 +69,10 @@ Json to_json(const RunReport& report) {
             {"messages", report.messages}};
 }
 
-std::string to_text(const RunReport& report) {
+std::string to_text(const RunReport &report) {
     Table table({"job", "CPU", "I/Os", "IOPS", "MiB/s", "ms", "errors", ""});
     table.left(7);
-    const auto add = [&](const std::string& name, const std::string& cpu, const Count& count) {
+    const auto add = [&](const std::string &name, const std::string &cpu, const Count &count) {
         table.add({name,
                    cpu,
                    fmt::format("{}", count.ios),
@@ -83,7 +83,9 @@ std::string to_text(const RunReport& report) {
                    error_text(count)});
     };
     for (std::size_t i = 0; i < report.result.threads.size(); ++i)
-        add(fmt::format("{}", i), fmt::format("{}", report.result.threads[i].cpu), report.result.threads[i]);
+        add(fmt::format("{}", i),
+            fmt::format("{}", report.result.threads[i].cpu),
+            report.result.threads[i]);
     add("total", "", report.result.total);
     std::string text = fmt::format("{} {} {} bs={} depth={}\n",
                                    report.job.device,

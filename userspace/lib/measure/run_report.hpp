@@ -16,7 +16,7 @@ struct RunReport {
     int signal = 0;
 };
 
-Json to_json(const RunReport& report);
-std::string to_text(const RunReport& report);
+Json to_json(const RunReport &report);
+std::string to_text(const RunReport &report);
 
 } // namespace tally

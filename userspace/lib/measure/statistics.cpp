@@ -42,13 +42,13 @@ double exact_p(std::size_t n, std::size_t w) {
 
 } // namespace
 
-double mean(const std::vector<double>& values) {
+double mean(const std::vector<double> &values) {
     if (values.empty())
         return none;
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-double deviation(const std::vector<double>& values) {
+double deviation(const std::vector<double> &values) {
     if (values.size() < 2)
         return none;
     const double centre = mean(values);
@@ -58,7 +58,7 @@ double deviation(const std::vector<double>& values) {
     return std::sqrt(sum / static_cast<double>(values.size() - 1));
 }
 
-double variation(const std::vector<double>& values) {
+double variation(const std::vector<double> &values) {
     const double centre = mean(values);
     return centre == 0.0 ? none : deviation(values) / centre;
 }
@@ -84,7 +84,7 @@ double quantile(std::vector<double> values, double fraction) {
 }
 
 Interval bootstrap(std::size_t rounds,
-                   const std::function<double(const std::vector<std::size_t>&)>& figure,
+                   const std::function<double(const std::vector<std::size_t> &)> &figure,
                    std::uint64_t seed,
                    unsigned resamples,
                    double level) {
@@ -95,7 +95,7 @@ Interval bootstrap(std::size_t rounds,
     std::vector<double> figures;
     figures.reserve(resamples);
     for (unsigned i = 0; i < resamples; ++i) {
-        for (std::size_t& round : drawn)
+        for (std::size_t &round : drawn)
             round = random.below(rounds);
         if (const double value = figure(drawn); std::isfinite(value))
             figures.push_back(value);
@@ -104,12 +104,12 @@ Interval bootstrap(std::size_t rounds,
     return {quantile(figures, tail), quantile(figures, 1.0 - tail)};
 }
 
-Interval bootstrap_median(const std::vector<double>& values,
+Interval bootstrap_median(const std::vector<double> &values,
                           std::uint64_t seed,
                           unsigned resamples,
                           double level) {
     std::vector<double> sample(values.size());
-    const auto figure = [&](const std::vector<std::size_t>& drawn) {
+    const auto figure = [&](const std::vector<std::size_t> &drawn) {
         std::transform(drawn.begin(), drawn.end(), sample.begin(), [&](std::size_t round) {
             return values[round];
         });
@@ -118,16 +118,15 @@ Interval bootstrap_median(const std::vector<double>& values,
     return bootstrap(values.size(), figure, seed, resamples, level);
 }
 
-double wilcoxon(const std::vector<double>& differences) {
+double wilcoxon(const std::vector<double> &differences) {
     std::vector<double> sorted;
     for (double difference : differences)
         if (difference != 0.0 && !std::isnan(difference))
             sorted.push_back(difference);
     if (sorted.empty())
         return differences.empty() ? none : 1.0;
-    std::sort(sorted.begin(), sorted.end(), [](double a, double b) {
-        return std::abs(a) < std::abs(b);
-    });
+    std::sort(
+        sorted.begin(), sorted.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
 
     const auto n = static_cast<double>(sorted.size());
     double positive = 0.0, ties = 0.0;
@@ -144,18 +143,20 @@ double wilcoxon(const std::vector<double>& differences) {
 
     const double total = n * (n + 1.0) / 2.0;
     if (ties == 0.0 && sorted.size() <= exact_limit)
-        return exact_p(sorted.size(), static_cast<std::size_t>(std::min(positive, total - positive)));
+        return exact_p(sorted.size(),
+                       static_cast<std::size_t>(std::min(positive, total - positive)));
     const double variance = n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - ties / 48.0;
     const double distance = std::max(0.0, std::abs(positive - total / 2.0) - 0.5);
     return two_sided(distance / std::sqrt(variance));
 }
 
-std::vector<double> holm(const std::vector<double>& p) {
+std::vector<double> holm(const std::vector<double> &p) {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < p.size(); ++i)
         if (!std::isnan(p[i]))
             order.push_back(i);
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return p[a] < p[b]; });
+    std::sort(
+        order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return p[a] < p[b]; });
 
     std::vector<double> adjusted(p.size(), none);
     double floor = 0.0;
@@ -166,7 +167,7 @@ std::vector<double> holm(const std::vector<double>& p) {
     return adjusted;
 }
 
-double trend(const std::vector<double>& values) {
+double trend(const std::vector<double> &values) {
     if (values.size() < 3)
         return none;
     double score = 0.0;

@@ -33,7 +33,8 @@ void Stop::request(int signal) noexcept {
 void Stop::wait(std::chrono::nanoseconds time, int event_fd) const {
     using Clock = std::chrono::steady_clock;
     const auto deadline = Clock::now() + time;
-    std::array<pollfd, 2> fds{{{fd_, POLLIN, 0}, {event_fd, POLLIN, 0}}}; // a negative fd is ignored
+    std::array<pollfd, 2> fds{
+        {{fd_, POLLIN, 0}, {event_fd, POLLIN, 0}}}; // a negative fd is ignored
     for (;;) {
         const auto left = std::max(deadline - Clock::now(), Clock::duration::zero());
         const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);

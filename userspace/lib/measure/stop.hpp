@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <system_error>
 
 namespace tally {
 
@@ -11,8 +12,8 @@ class Stop {
 public:
     Stop();
     ~Stop();
-    Stop(const Stop&) = delete;
-    Stop& operator=(const Stop&) = delete;
+    Stop(const Stop &) = delete;
+    Stop &operator=(const Stop &) = delete;
 
     void request(int signal) noexcept; // async-signal-safe
     int signal() const noexcept { return signal_.load(std::memory_order_relaxed); }
@@ -20,6 +21,11 @@ public:
 
     // Until `time` has passed, `event_fd` (if any) can be read, or a stop is requested.
     void wait(std::chrono::nanoseconds time, int event_fd = -1) const;
+
+    // Did a system call fail because of the signal that requested the stop?
+    bool explains(const std::system_error &error) const noexcept {
+        return requested() && error.code() == std::errc::interrupted;
+    }
 
 private:
     std::atomic<int> signal_{0};

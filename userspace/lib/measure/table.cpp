@@ -30,11 +30,11 @@ void Table::add(std::vector<std::string> row) {
 
 std::string Table::text() const {
     std::vector<std::size_t> widths(left_.size(), 0);
-    for (const auto& row : rows_)
+    for (const auto &row : rows_)
         for (std::size_t i = 0; i < row.size(); ++i)
             widths[i] = std::max(widths[i], width(row[i]));
     std::string text;
-    for (const auto& row : rows_) {
+    for (const auto &row : rows_) {
         std::string line;
         for (std::size_t i = 0; i < row.size(); ++i) {
             const std::string space(widths[i] - width(row[i]), ' ');

@@ -9,7 +9,7 @@
 namespace tally {
 namespace {
 
-std::vector<double> usable(const std::vector<double>& ratios) {
+std::vector<double> usable(const std::vector<double> &ratios) {
     std::vector<double> kept;
     std::copy_if(ratios.begin(), ratios.end(), std::back_inserter(kept), [](double ratio) {
         return std::isfinite(ratio) && ratio > 0.0;
@@ -19,8 +19,8 @@ std::vector<double> usable(const std::vector<double>& ratios) {
 
 // "Same" is asked first: a difference that is certain but smaller than the margin is none that
 // anybody asked about.
-Verdict decide(const Judgement& judgement, const Rule& rule) {
-    const auto& [low, high] = judgement.interval;
+Verdict decide(const Judgement &judgement, const Rule &rule) {
+    const auto &[low, high] = judgement.interval;
     if (!std::isfinite(low) || !std::isfinite(high))
         return Verdict::undecided;
     if (low >= 1.0 - rule.margin && high <= 1.0 + rule.margin)
@@ -34,30 +34,32 @@ Verdict decide(const Judgement& judgement, const Rule& rule) {
 
 } // namespace
 
-const char* word(Verdict verdict) {
+const char *word(Verdict verdict) {
     constexpr std::array words{"faster", "slower", "same", "undecided"};
     return words.at(static_cast<std::size_t>(verdict));
 }
 
-double resolution(const std::vector<double>& ratios, std::uint64_t seed) {
+double resolution(const std::vector<double> &ratios, std::uint64_t seed) {
     const auto [low, high] = stats::bootstrap_median(usable(ratios), seed);
     return std::max(std::abs(low - 1.0), std::abs(high - 1.0));
 }
 
-std::vector<double> ratios(const std::vector<double>& arm, const std::vector<double>& against) {
+std::vector<double> ratios(const std::vector<double> &arm, const std::vector<double> &against) {
     std::vector<double> result(std::min(arm.size(), against.size()));
     for (std::size_t i = 0; i < result.size(); ++i)
-        result[i] = against[i] > 0.0 ? arm[i] / against[i] : std::numeric_limits<double>::quiet_NaN();
+        result[i] =
+            against[i] > 0.0 ? arm[i] / against[i] : std::numeric_limits<double>::quiet_NaN();
     return result;
 }
 
-std::vector<Judgement> judge(const std::vector<Pairing>& pairings, const Rule& rule) {
+std::vector<Judgement> judge(const std::vector<Pairing> &pairings, const Rule &rule) {
     std::vector<Judgement> result;
     std::vector<double> p;
-    for (const Pairing& pairing : pairings) {
+    for (const Pairing &pairing : pairings) {
         const std::vector<double> kept = usable(pairing.ratios);
         std::vector<double> logs(kept.size());
-        std::transform(kept.begin(), kept.end(), logs.begin(), [](double r) { return std::log(r); });
+        std::transform(
+            kept.begin(), kept.end(), logs.begin(), [](double r) { return std::log(r); });
 
         Judgement judgement{.name = pairing.name, .arm = pairing.arm, .against = pairing.against};
         judgement.rounds = kept.size();

@@ -11,7 +11,7 @@
 namespace tally {
 
 enum class Verdict { faster, slower, same, undecided };
-const char* word(Verdict verdict);
+const char *word(Verdict verdict);
 
 // One arm against another, round by round: more than 1 is faster.
 struct Pairing {
@@ -29,18 +29,18 @@ struct Judgement {
 };
 
 struct Rule {
-    double margin = 0.02;   // half width of "same"
-    double resolution = 0;  // the smallest difference that A against A lets one believe
+    double margin = 0.02;  // half width of "same"
+    double resolution = 0; // the smallest difference that A against A lets one believe
     double level = 0.05;
     std::uint64_t seed = 1;
 };
 
 // What A against A can resolve: the farthest end of its interval from 1.
-double resolution(const std::vector<double>& ratios, std::uint64_t seed);
+double resolution(const std::vector<double> &ratios, std::uint64_t seed);
 
-std::vector<double> ratios(const std::vector<double>& arm, const std::vector<double>& against);
+std::vector<double> ratios(const std::vector<double> &arm, const std::vector<double> &against);
 
 // The verdicts stand together: Holm's adjustment runs over all of them.
-std::vector<Judgement> judge(const std::vector<Pairing>& pairings, const Rule& rule);
+std::vector<Judgement> judge(const std::vector<Pairing> &pairings, const Rule &rule);
 
 } // namespace tally
