@@ -12,26 +12,15 @@ namespace tally {
 namespace {
 
 // In the order of --help.
-constexpr void (*verbs[])(CLI::App &, Session &) = {
-    setup_create,
-    setup_load,
-    setup_resume,
-    setup_suspend,
-    setup_clear,
-    setup_remove,
-    setup_table,
-    setup_status,
-    setup_info,
-    setup_ls,
-    setup_deps,
-    setup_targets,
+// clang-format off
+constexpr void (*verbs[])(CLI::App&, Session&) = {
+    setup_create, setup_load, setup_resume, setup_suspend, setup_clear, setup_remove,
+    setup_table, setup_status, setup_info, setup_ls, setup_deps, setup_targets,
     setup_ram,
-    setup_set,
-    setup_modes,
-    setup_version,
-    setup_profiles,
-    setup_udev_name,
+    setup_set, setup_profiles, setup_modes,
+    setup_version, setup_udev_name,
 };
+// clang-format on
 
 int parse_error(const CLI::App &app, const CLI::ParseError &error, Session &session) {
     std::ostringstream out, ignored;
@@ -39,7 +28,12 @@ int parse_error(const CLI::App &app, const CLI::ParseError &error, Session &sess
         session.out = out.str();
         return exit_ok;
     }
-    session.say(error.what());
+    // CLI11 misses a verb before it complains of the word in its place.
+    const std::vector<std::string> unknown = app.remaining(true);
+    if (unknown.empty())
+        session.say(error.what());
+    else
+        session.say("not understood: \"" + unknown.front() + "\"; try --help");
     return exit_usage;
 }
 

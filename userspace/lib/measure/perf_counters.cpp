@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "measure/perf_counters.hpp"
+
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace tally {
+namespace {
+
+// A CPU rather than a task: the load may be a kernel thread.
+File open_counter(std::uint32_t cpu, std::uint64_t event) {
+    perf_event_attr attributes{};
+    attributes.type = PERF_TYPE_HARDWARE;
+    attributes.size = sizeof attributes;
+    attributes.config = event;
+    const long fd = syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    return File(static_cast<int>(fd)); // -1: not here
+}
+
+std::optional<std::uint64_t> value(const File &file) {
+    std::uint64_t count = 0;
+    if (file.get() < 0 || ::read(file.get(), &count, sizeof count) != sizeof count)
+        return std::nullopt;
+    return count;
+}
+
+} // namespace
+
+PerfCounters::PerfCounters(std::uint32_t cpu)
+    : cycles_(open_counter(cpu, PERF_COUNT_HW_CPU_CYCLES)),
+      instructions_(open_counter(cpu, PERF_COUNT_HW_INSTRUCTIONS)) {}
+
+PerfCounters::Values PerfCounters::read() const { return {value(cycles_), value(instructions_)}; }
+
+} // namespace tally

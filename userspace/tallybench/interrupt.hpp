@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Ctrl-C and its kin: the first asks for an orderly end, the second ends at once.
+#pragma once
+
+#include "measure/stop.hpp"
+
+namespace tally::bench {
+
+// Installs the handlers when it is first called.
+const Stop &stop_on_signal();
+
+} // namespace tally::bench
