@@ -36,6 +36,7 @@ modules: ## the kernel modules, below build/kmod/RELEASE (KVER= KDIR= W=1 C=2 WE
 ifneq ($(wildcard $(FLOOR)/Kbuild),)
 	@mkdir -p $(OUT)/floor
 	@cp -rsf $(CURDIR)/$(FLOOR)/. $(OUT)/floor/
+	@ln -sfn ../kmod $(OUT)/floor/kmod
 	$(KBUILD) M=$(OUT)/floor modules
 	@cp -u $(OUT)/floor/tally_floor.ko $(OUT)/
 endif
