@@ -274,7 +274,7 @@ void DeviceRig::load_floor() {
     if (folder == nullptr)
         throw Missing("tally_floor is not loaded, and BLKTALLY_MODDIR does not say where it is");
     const fs::path found = [&]() -> fs::path {
-        for (const char *place : {"tally_floor.ko", "tests/perf/tally_floor.ko"})
+        for (const char *place : {"tally_floor.ko", "tests/perf/floor/tally_floor.ko"})
             if (fs::exists(fs::path(folder) / place))
                 return fs::path(folder) / place;
         throw Missing(fmt::format("there is no tally_floor.ko in {}", folder));
