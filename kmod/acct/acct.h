@@ -140,6 +140,33 @@ struct tally_io {
 #include "pending.h"
 #include "ticks.h"
 
+/* How long the I/O took, by the clock's resolution. */
+static __always_inline u64 tally_took(const struct tally_io *io,
+				      union tally_modes m)
+{
+	if (m.clock == CLOCK_JIFFIES) {
+		const unsigned long took = jiffies - (unsigned long)io->start;
+
+		return unlikely(took) ? jiffies_to_nsecs(took) : 0;
+	}
+	if (m.clock == CLOCK_NS)
+		return ktime_get_ns() - io->start;
+	return 0;
+}
+
+/* What every kernel generation counts per CPU, on a partition or a disk. */
+static __always_inline void
+tally_count(struct block_device *bdev, const struct tally_io *io,
+	    enum req_op op, u64 ns)
+{
+	const int group = op_stat_group(op);
+
+	tally_stat_add(bdev, ios[group], 1);
+	tally_stat_add(bdev, sectors[group], io->sectors);
+	if (ns)
+		tally_stat_add(bdev, nsecs[group], ns);
+}
+
 static __always_inline void
 tally_begin_modes(struct tally_acct *a, struct tally_io *io,
 		  union tally_modes m, struct block_device *bdev,
@@ -182,20 +209,11 @@ tally_end_modes(struct tally_acct *a, struct tally_io *io, union tally_modes m)
 	if (m.ticks)
 		tally_ticks_end(a, io, m);
 	if (m.inflight) {
-		const int group = op_stat_group(op);
+		const u64 ns = tally_took(io, m);
 
-		part_stat_inc(bdev, ios[group]);
-		part_stat_add(bdev, sectors[group], io->sectors);
-		if (m.clock == CLOCK_JIFFIES) {
-			const unsigned long took = jiffies - io->start;
-
-			if (unlikely(took))
-				part_stat_add(bdev, nsecs[group],
-					      jiffies_to_nsecs(took));
-		} else if (m.clock == CLOCK_NS) {
-			part_stat_add(bdev, nsecs[group],
-				      ktime_get_ns() - io->start);
-		}
+		tally_count(bdev, io, op, ns);
+		if (unlikely(bdev_is_partition(bdev)))
+			tally_count(bdev_whole(bdev), io, op, ns);
 	}
 	tally_pending_end(a, io, m);
 	tally_inflight_end(a, io, m);

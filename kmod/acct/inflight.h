@@ -32,19 +32,19 @@ static __always_inline void
 tally_percpu_begin(struct block_device *bdev, unsigned int dir)
 {
 	tally_stamp(bdev);
-	part_stat_local_inc(bdev, in_flight[dir]);
-	if (bdev_is_partition(bdev)) {
+	tally_cell_add(bdev, dir, 1);
+	if (unlikely(bdev_is_partition(bdev))) {
 		tally_stamp(bdev_whole(bdev));
-		part_stat_local_inc(bdev_whole(bdev), in_flight[dir]);
+		tally_cell_add(bdev_whole(bdev), dir, 1);
 	}
 }
 
 static __always_inline void
 tally_percpu_end(struct block_device *bdev, unsigned int dir)
 {
-	part_stat_local_dec(bdev, in_flight[dir]);
-	if (bdev_is_partition(bdev))
-		part_stat_local_dec(bdev_whole(bdev), in_flight[dir]);
+	tally_cell_add(bdev, dir, -1);
+	if (unlikely(bdev_is_partition(bdev)))
+		tally_cell_add(bdev_whole(bdev), dir, -1);
 }
 
 static __always_inline void

@@ -22,6 +22,16 @@
 
 #include "compat.h"
 
+/*
+ * A kernel in-flight cell of this CPU.  local_inc() on the same word, but in one
+ * instruction where the machine has one: safe against interrupts all the same.
+ */
+#define tally_cell_add(bdev, dir, n)					\
+	this_cpu_add((bdev)->bd_stats->in_flight[dir].a.counter, n)
+
+/* A kernel statistics field of this CPU; under part_stat_lock(). */
+#define tally_stat_add(bdev, field, n)	__part_stat_add(bdev, field, n)
+
 /* jiffies_to_msecs() is 32 bits wide; sums are not. */
 static inline u64 tally_jiffies_to_ms(u64 jiffs)
 {

@@ -14,6 +14,11 @@
 
 #include "features.h"
 
+/* Data are copied through the direct map. */
+#ifdef CONFIG_HIGHMEM
+#error "blktally needs a kernel without highmem, that is a 64-bit one"
+#endif
+
 /* ------------------------------------------------- ->open and ->release */
 
 /*

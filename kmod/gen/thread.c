@@ -52,7 +52,8 @@ static void prepare(struct gen_thread *t, struct gen_slot *s)
 {
 	struct gen_run *run = t->run;
 
-	bio_reset(&s->bio, run->bdev, run->opf);
+	/* bio_endio() has let go of all that bio_init() takes. */
+	bio_init(&s->bio, run->bdev, &s->vec, 1, run->opf);
 	s->bio.bi_vcnt = 1;
 	s->bio.bi_iter.bi_size = run->block_sectors << SECTOR_SHIFT;
 	s->bio.bi_iter.bi_sector = next_sector(t);
@@ -187,7 +188,6 @@ int gen_thread_init(struct gen_thread *t)
 			.bv_page = s->pages,
 			.bv_len = bytes,
 		};
-		bio_init(&s->bio, run->bdev, &s->vec, 1, run->opf);
 	}
 	return 0;
 }
@@ -203,7 +203,6 @@ void gen_thread_exit(struct gen_thread *t)
 
 		if (!s->pages)
 			break;
-		bio_uninit(&s->bio);
 		__free_pages(s->pages, get_order(bytes));
 	}
 	kvfree(t->slots);

@@ -20,6 +20,7 @@
 #include <linux/slab.h>
 #include <trace/events/block.h>
 
+#include "map/drain.h"
 #include "map/map.h"
 
 #define MAP_RESERVE	16	/* I/Os and fragments that always make progress */
@@ -85,7 +86,7 @@ static __always_inline void map_finish(struct map_io *io, blk_status_t status)
 	if (unlikely(status))
 		orig->bi_status = status;
 	bio_endio(orig);
-	percpu_ref_put(&m->drain);
+	drain_put(&m->drain);
 }
 
 static void map_end_io(struct bio *clone)
@@ -215,7 +216,13 @@ static void map_feed(struct map_io *io, gfp_t gfp)
 
 /* ------------------------------------------------------------- submission */
 
-/* The record of an original, with a clone for bdev in it; NULL: NOWAIT. */
+/*
+ * The record of an original, with a clone for bdev in it; NULL: NOWAIT.
+ *
+ * The clone is made without a device and given one after: the other way round
+ * the block layer would look up a blkg for the current task first, and then
+ * that of the source.
+ */
 static __always_inline struct map_io *
 map_io_alloc(struct tally_map *m, struct bio *orig, struct block_device *bdev)
 {
@@ -229,10 +236,12 @@ map_io_alloc(struct tally_map *m, struct bio *orig, struct block_device *bdev)
 	 * the source itself may come from a pool without one.
 	 */
 	orig->bi_opf = opf | REQ_ALLOC_CACHE;
-	clone = bio_alloc_clone(bdev, orig, gfp, &m->ios);
+	clone = bio_alloc_clone(NULL, orig, gfp, &m->ios);
 	orig->bi_opf = opf;
 	if (unlikely(!clone))
 		return NULL;
+	clone->bi_bdev = bdev;
+	bio_clone_blkg_association(clone, orig);
 	io = container_of(clone, struct map_io, clone);
 	io->map = m;
 	io->orig = orig;
@@ -246,7 +255,7 @@ static noinline void map_pieces(struct tally_map *m, struct bio *orig)
 
 	if (!io) {
 		bio_wouldblock_error(orig);
-		percpu_ref_put(&m->drain);
+		drain_put(&m->drain);
 		return;
 	}
 	tally_begin(&m->td.acct, &io->acct, orig->bi_bdev, bio_op(orig),
@@ -305,7 +314,7 @@ pieces:
 error:
 	bio_io_error(orig);
 put:
-	percpu_ref_put(&m->drain);
+	drain_put(&m->drain);
 }
 
 /*
@@ -317,7 +326,7 @@ static noinline void map_defer(struct tally_map *m, struct bio *bio)
 	unsigned long flags;
 
 	spin_lock_irqsave(&m->defer_lock, flags);
-	if (percpu_ref_tryget_live(&m->drain)) {
+	if (drain_tryget(&m->drain)) {
 		spin_unlock_irqrestore(&m->defer_lock, flags);
 		map_bio(m, bio);
 		return;
@@ -338,7 +347,7 @@ void tally_map_submit(struct bio *bio)
 {
 	struct tally_map *m = disk_to_map(bio->bi_bdev->bd_disk);
 
-	if (likely(percpu_ref_tryget_live(&m->drain)))
+	if (likely(drain_tryget(&m->drain)))
 		map_bio(m, bio);
 	else
 		map_defer(m, bio);

@@ -35,9 +35,10 @@ struct ram_softirq;
 struct tally_ram {
 	struct tally_disk td;		/* first: gendisk->private_data */
 
+	/* hot, read-mostly */
+	enum ram_completion completion ____cacheline_aligned_in_smp;
 	enum ram_backing backing;
 	enum ram_store_kind kind;
-	enum ram_completion completion;
 	u64 completion_ns;
 	sector_t sectors;
 	struct ram_store store;
@@ -71,9 +72,23 @@ void tally_ram_submit(struct bio *bio);
 int ram_store_init(struct ram_store *s, enum ram_store_kind kind, u64 bytes,
 		   int node);
 void ram_store_exit(struct ram_store *s);
-blk_status_t ram_store_copy(struct ram_store *s, u64 pos, void *buf,
-			    unsigned int len, bool write, bool nowait);
+blk_status_t ram_store_copy_sparse(struct ram_store *s, u64 pos, void *buf,
+				   unsigned int len, bool write, bool nowait);
 blk_status_t ram_store_zero(struct ram_store *s, u64 pos, u64 len);
+
+/* Copy between buf and [pos, pos + len), which is inside the disk. */
+static __always_inline blk_status_t
+ram_store_copy(struct ram_store *s, u64 pos, void *buf, unsigned int len,
+	       bool write, bool nowait)
+{
+	if (!s->flat)
+		return ram_store_copy_sparse(s, pos, buf, len, write, nowait);
+	if (write)
+		memcpy(s->flat + pos, buf, len);
+	else
+		memcpy(buf, s->flat + pos, len);
+	return BLK_STS_OK;
+}
 
 /* complete.c */
 int ram_complete_init(struct tally_ram *r, int node);

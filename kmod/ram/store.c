@@ -81,8 +81,8 @@ static int copy_one(struct ram_store *s, u64 pos, void *buf, unsigned int len,
 	return err;
 }
 
-static blk_status_t sparse_copy(struct ram_store *s, u64 pos, void *buf,
-				unsigned int len, bool write, bool nowait)
+blk_status_t ram_store_copy_sparse(struct ram_store *s, u64 pos, void *buf,
+				   unsigned int len, bool write, bool nowait)
 {
 	while (len) {
 		unsigned int part = min_t(unsigned int, len,
@@ -100,19 +100,6 @@ static blk_status_t sparse_copy(struct ram_store *s, u64 pos, void *buf,
 		buf += part;
 		len -= part;
 	}
-	return BLK_STS_OK;
-}
-
-/* Copy between buf and [pos, pos + len), which is inside the disk. */
-blk_status_t ram_store_copy(struct ram_store *s, u64 pos, void *buf,
-			    unsigned int len, bool write, bool nowait)
-{
-	if (!s->flat)
-		return sparse_copy(s, pos, buf, len, write, nowait);
-	if (write)
-		memcpy(s->flat + pos, buf, len);
-	else
-		memcpy(buf, s->flat + pos, len);
 	return BLK_STS_OK;
 }
 
