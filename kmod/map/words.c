@@ -96,7 +96,7 @@ int tally_word_u64(const struct tally_word *word, u64 *value)
 
 int tally_word_u32(const struct tally_word *word, u32 *value)
 {
-	u64 wide;
+	u64 wide = 0;
 	int ret = parse(word->at, word->len, U32_MAX, &wide);
 
 	if (!ret)
@@ -109,7 +109,7 @@ int tally_word_dev(const struct tally_word *word, u32 *major, u32 *minor)
 	const char *colon = word->len ? memchr(word->at, ':', word->len) : NULL;
 	unsigned int before, after;
 	int ret_major, ret_minor;
-	u64 first, second;
+	u64 first = 0, second = 0;
 
 	if (!colon)
 		return -EINVAL;
