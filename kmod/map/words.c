@@ -96,7 +96,7 @@ int tally_word_u64(const struct tally_word *word, u64 *value)
 
 int tally_word_u32(const struct tally_word *word, u32 *value)
 {
-	u64 wide;
+	u64 wide = 0;
 	int ret = parse(word->at, word->len, U32_MAX, &wide);
 
 	if (!ret)

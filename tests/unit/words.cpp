@@ -54,10 +54,10 @@ constexpr std::uint64_t untouched = 77;
 struct Parsed {
     int ret;
     std::uint64_t value;
-    bool operator==(const Parsed &) const = default;
+    bool operator==(const Parsed&) const = default;
 };
 
-std::ostream &operator<<(std::ostream &out, const Parsed &parsed) {
+std::ostream& operator<<(std::ostream& out, const Parsed& parsed) {
     return out << parsed.ret << '/' << parsed.value;
 }
 
@@ -80,10 +80,10 @@ Parsed u32_of(std::string_view text) {
 struct Dev {
     int ret;
     u32 major, minor;
-    bool operator==(const Dev &) const = default;
+    bool operator==(const Dev&) const = default;
 };
 
-std::ostream &operator<<(std::ostream &out, const Dev &dev) {
+std::ostream& operator<<(std::ostream& out, const Dev& dev) {
     return out << dev.ret << '/' << dev.major << ':' << dev.minor;
 }
 
@@ -221,8 +221,8 @@ TEST_CASE("every cut of a line stays inside its bytes") {
     const std::string line =
         "  0 2097152\tlinear 8:0 2048 \r\n# c\r\n5 5 striped 2 128 8:0 0 8:16 0";
     for (std::size_t length = 0; length <= line.size(); ++length)
-        for (auto &words : split(std::string_view(line).substr(0, length)))
-            for (auto &word : words) {
+        for (auto& words : split(std::string_view(line).substr(0, length)))
+            for (auto& word : words) {
                 u64_of(word);
                 u32_of(word);
                 dev_of(word);

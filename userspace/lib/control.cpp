@@ -42,12 +42,12 @@ static_assert(sizeof(tally_gen_run) == 144 && offsetof(tally_gen_run, total) == 
 
 namespace {
 
-constexpr const char *node = "/dev/blktally/control";
+constexpr const char* node = "/dev/blktally/control";
 
 class NodePort final : public ControlPort {
 public:
     explicit NodePort(Fd fd) : fd_(std::move(fd)) {}
-    int call(unsigned long request, void *arg) override {
+    int call(unsigned long request, void* arg) override {
         return ioctl(fd_.get(), request, arg) < 0 ? errno : 0;
     }
 
@@ -55,7 +55,7 @@ private:
     Fd fd_;
 };
 
-__u64 address(const void *pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+__u64 address(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
 // A structure with its head filled in and every other byte zero, padding included.
 template <class T> T fresh(__u32 flags = 0) {
@@ -75,9 +75,9 @@ template <std::size_t N> std::string text_of(const char (&field)[N]) {
 // What the kernel would say too, but with the user's own word for the field.
 template <std::size_t N>
 void put(char (&field)[N],
-         const std::string &text,
-         const char *what,
-         const char *command,
+         const std::string& text,
+         const char* what,
+         const char* command,
          std::size_t limit = N - 1) {
     if (text.size() > limit)
         throw CommandError(ENAMETOOLONG,
@@ -90,7 +90,7 @@ void put(char (&field)[N],
     std::memcpy(field, text.data(), text.size());
 }
 
-void put(tally_ref &field, const DiskRef &ref, const char *command) {
+void put(tally_ref& field, const DiskRef& ref, const char* command) {
     if (!ref.name.empty()) {
         put(field.name, ref.name, "name", command);
         return;
@@ -99,7 +99,7 @@ void put(tally_ref &field, const DiskRef &ref, const char *command) {
     field.minor = ref.number.minor;
 }
 
-const char *module_of(unsigned long request) {
+const char* module_of(unsigned long request) {
     switch (_IOC_NR(request) >> 4) {
     case 1:
         return "tally_ram";
@@ -113,7 +113,7 @@ const char *module_of(unsigned long request) {
 }
 
 // Why, where the kernel gave no reason but the errno says it all.
-std::string reason_of(int error, unsigned long request, const tally_head &head) {
+std::string reason_of(int error, unsigned long request, const tally_head& head) {
     if (error == ENOTTY && module_of(request))
         return std::string(module_of(request)) + " is not loaded";
     if (error == EPROTONOSUPPORT)
@@ -125,7 +125,7 @@ std::string reason_of(int error, unsigned long request, const tally_head &head) 
 }
 
 template <class T>
-void issue(ControlPort &port, unsigned long request, const char *command, T &arg) {
+void issue(ControlPort& port, unsigned long request, const char* command, T& arg) {
     char reason[TALLY_REASON_MAX] = {};
     arg.head.reason = address(reason);
     arg.head.reason_len = sizeof(reason);
@@ -142,7 +142,7 @@ void issue(ControlPort &port, unsigned long request, const char *command, T &arg
 // An answer of unknown length: asks again until the buffer holds it. It can grow between two
 // calls, but not for ever.
 template <class T>
-std::string whole(ControlPort &port, unsigned long request, const char *command, T arg) {
+std::string whole(ControlPort& port, unsigned long request, const char* command, T arg) {
     std::string buffer(16384, '\0');
     for (int round = 0; round < 32; ++round) {
         T asked = arg;
@@ -159,7 +159,7 @@ std::string whole(ControlPort &port, unsigned long request, const char *command,
 }
 
 template <class Record, class T>
-std::vector<Record> records(ControlPort &port, unsigned long request, const char *command, T arg) {
+std::vector<Record> records(ControlPort& port, unsigned long request, const char* command, T arg) {
     if constexpr (requires { arg.record_size; })
         arg.record_size = sizeof(Record);
     const std::string bytes = whole(port, request, command, arg);
@@ -193,7 +193,7 @@ std::string axis_name(__u32 axis) {
     }
 }
 
-DiskInfo disk_of(const tally_disk_info &raw) {
+DiskInfo disk_of(const tally_disk_info& raw) {
     DiskInfo disk;
     disk.kind = static_cast<DiskKind>(raw.kind);
     disk.read_only = raw.state & TALLY_DISK_READONLY;
@@ -216,11 +216,11 @@ DiskInfo disk_of(const tally_disk_info &raw) {
     return disk;
 }
 
-GenCount count_of(const tally_gen_result &raw) {
+GenCount count_of(const tally_gen_result& raw) {
     return {raw.ios, raw.bytes, raw.errors, raw.ns, raw.cpu, raw.error};
 }
 
-void map_op(ControlPort &port, unsigned long request, const char *command, const DiskRef &ref) {
+void map_op(ControlPort& port, unsigned long request, const char* command, const DiskRef& ref) {
     auto arg = fresh<tally_map_op>();
     put(arg.ref, ref, command);
     issue(port, request, command, arg);
@@ -256,8 +256,8 @@ std::unique_ptr<ControlPort> open_control_port() {
 
 Control::Control(std::unique_ptr<ControlPort> port) : port_(std::move(port)) {}
 Control::~Control() = default;
-Control::Control(Control &&) noexcept = default;
-Control &Control::operator=(Control &&) noexcept = default;
+Control::Control(Control&&) noexcept = default;
+Control& Control::operator=(Control&&) noexcept = default;
 
 CoreInfo Control::info() {
     auto arg = fresh<tally_info>();
@@ -283,19 +283,19 @@ std::vector<DiskInfo> Control::list(DiskKind kind) {
     auto arg = fresh<tally_list>();
     arg.kind = static_cast<__u32>(kind);
     std::vector<DiskInfo> disks;
-    for (const auto &raw : records<tally_disk_info>(*port_, TALLY_LIST, "list", arg))
+    for (const auto& raw : records<tally_disk_info>(*port_, TALLY_LIST, "list", arg))
         disks.push_back(disk_of(raw));
     return disks;
 }
 
-DiskInfo Control::disk(const DiskRef &ref) {
+DiskInfo Control::disk(const DiskRef& ref) {
     auto arg = fresh<tally_disk_get>();
     put(arg.ref, ref, "disk");
     issue(*port_, TALLY_DISK_GET, "disk", arg);
     return disk_of(arg.info);
 }
 
-void Control::set(const DiskRef &ref, const std::string &profile, const Modes &modes) {
+void Control::set(const DiskRef& ref, const std::string& profile, const Modes& modes) {
     auto arg = fresh<tally_set>();
     put(arg.ref, ref, "set");
     put(arg.profile, profile, "profile", "set");
@@ -308,7 +308,7 @@ void Control::set(const DiskRef &ref, const std::string &profile, const Modes &m
 
 std::vector<ProfileInfo> Control::profiles() {
     std::vector<ProfileInfo> profiles;
-    for (const auto &raw :
+    for (const auto& raw :
          records<tally_profile_info>(*port_, TALLY_PROFILES, "profiles", fresh<tally_records>()))
         profiles.push_back({text_of(raw.name), text_of(raw.about), modes_of(raw.mode)});
     return profiles;
@@ -316,13 +316,13 @@ std::vector<ProfileInfo> Control::profiles() {
 
 std::vector<ModeInfo> Control::modes() {
     std::vector<ModeInfo> modes;
-    for (const auto &raw :
+    for (const auto& raw :
          records<tally_mode_info>(*port_, TALLY_MODES, "modes", fresh<tally_records>()))
         modes.push_back({axis_name(raw.axis), text_of(raw.name), text_of(raw.about)});
     return modes;
 }
 
-Created Control::ram_add(const RamOptions &options) {
+Created Control::ram_add(const RamOptions& options) {
     auto arg = fresh<tally_ram_add>(options.read_only ? TALLY_RAM_READONLY : 0);
     put(arg.name, options.name, "name", "ram add");
     put(arg.profile, options.profile, "profile", "ram add");
@@ -337,15 +337,15 @@ Created Control::ram_add(const RamOptions &options) {
     return {{arg.major, arg.minor}, text_of(arg.disk)};
 }
 
-void Control::ram_remove(const DiskRef &ref, bool force) {
+void Control::ram_remove(const DiskRef& ref, bool force) {
     auto arg = fresh<tally_ram_remove>(force ? TALLY_RAM_FORCE : 0);
     put(arg.ref, ref, "ram remove");
     issue(*port_, TALLY_RAM_REMOVE, "ram remove", arg);
 }
 
-Created Control::map_create(const std::string &name,
-                            const std::string &uuid,
-                            const std::string &profile,
+Created Control::map_create(const std::string& name,
+                            const std::string& uuid,
+                            const std::string& profile,
                             bool read_only) {
     auto arg = fresh<tally_map_create>(read_only ? TALLY_MAP_READONLY : 0);
     put(arg.name, name, "name", "create");
@@ -355,7 +355,7 @@ Created Control::map_create(const std::string &name,
     return {{arg.major, arg.minor}, text_of(arg.disk)};
 }
 
-void Control::map_load(const DiskRef &ref, const std::string &table, bool read_only) {
+void Control::map_load(const DiskRef& ref, const std::string& table, bool read_only) {
     if (table.size() > TALLY_TABLE_MAX)
         throw CommandError(E2BIG,
                            "load",
@@ -368,31 +368,31 @@ void Control::map_load(const DiskRef &ref, const std::string &table, bool read_o
     issue(*port_, TALLY_MAP_LOAD, "load", arg);
 }
 
-void Control::map_resume(const DiskRef &ref) { map_op(*port_, TALLY_MAP_RESUME, "resume", ref); }
-void Control::map_suspend(const DiskRef &ref) { map_op(*port_, TALLY_MAP_SUSPEND, "suspend", ref); }
-void Control::map_clear(const DiskRef &ref) { map_op(*port_, TALLY_MAP_CLEAR, "clear", ref); }
-void Control::map_remove(const DiskRef &ref) { map_op(*port_, TALLY_MAP_REMOVE, "remove", ref); }
+void Control::map_resume(const DiskRef& ref) { map_op(*port_, TALLY_MAP_RESUME, "resume", ref); }
+void Control::map_suspend(const DiskRef& ref) { map_op(*port_, TALLY_MAP_SUSPEND, "suspend", ref); }
+void Control::map_clear(const DiskRef& ref) { map_op(*port_, TALLY_MAP_CLEAR, "clear", ref); }
+void Control::map_remove(const DiskRef& ref) { map_op(*port_, TALLY_MAP_REMOVE, "remove", ref); }
 
-std::string Control::map_table(const DiskRef &ref, bool inactive, bool status) {
+std::string Control::map_table(const DiskRef& ref, bool inactive, bool status) {
     auto arg = fresh<tally_map_table>((inactive ? TALLY_TABLE_INACTIVE : 0) |
                                       (status ? TALLY_TABLE_STATUS : 0));
-    const char *command = status ? "status" : "table";
+    const char* command = status ? "status" : "table";
     put(arg.ref, ref, command);
     return whole(*port_, TALLY_MAP_TABLE, command, arg);
 }
 
-std::vector<DeviceNumber> Control::map_deps(const DiskRef &ref, bool inactive) {
+std::vector<DeviceNumber> Control::map_deps(const DiskRef& ref, bool inactive) {
     auto arg = fresh<tally_map_deps>(inactive ? TALLY_TABLE_INACTIVE : 0);
     put(arg.ref, ref, "deps");
     std::vector<DeviceNumber> deps;
-    for (const auto &raw : records<tally_dep>(*port_, TALLY_MAP_DEPS, "deps", arg))
+    for (const auto& raw : records<tally_dep>(*port_, TALLY_MAP_DEPS, "deps", arg))
         deps.push_back({raw.major, raw.minor});
     return deps;
 }
 
 std::vector<TargetInfo> Control::map_targets() {
     std::vector<TargetInfo> targets;
-    for (const auto &raw :
+    for (const auto& raw :
          records<tally_target_info>(*port_, TALLY_MAP_TARGETS, "targets", fresh<tally_records>()))
         targets.push_back({text_of(raw.name),
                            text_of(raw.about),
@@ -400,7 +400,7 @@ std::vector<TargetInfo> Control::map_targets() {
     return targets;
 }
 
-GenResult Control::gen_run(const GenJob &job) {
+GenResult Control::gen_run(const GenJob& job) {
     if (!job.cpus.empty() && job.cpus.size() != job.threads)
         throw CommandError(EINVAL,
                            "gen",

@@ -27,7 +27,7 @@ std::string to_string(DeviceNumber number) {
     return std::to_string(number.major) + ":" + std::to_string(number.minor);
 }
 
-DeviceNumber block_device_number(const std::string &path) {
+DeviceNumber block_device_number(const std::string& path) {
     struct stat st;
     if (stat(path.c_str(), &st) != 0)
         throw errno_error(errno, path);
@@ -36,19 +36,19 @@ DeviceNumber block_device_number(const std::string &path) {
     return {major(st.st_rdev), minor(st.st_rdev)};
 }
 
-DiskInfo find_disk(Control &control, const std::string &text) {
+DiskInfo find_disk(Control& control, const std::string& text) {
     if (text.find('/') != std::string::npos)
         return control.disk({"", block_device_number(text)});
 
     const std::vector<DiskInfo> disks = control.list();
     auto match = std::find_if(
-        disks.begin(), disks.end(), [&](const DiskInfo &disk) { return disk.name == text; });
+        disks.begin(), disks.end(), [&](const DiskInfo& disk) { return disk.name == text; });
     if (match == disks.end())
         match = std::find_if(
-            disks.begin(), disks.end(), [&](const DiskInfo &disk) { return disk.disk == text; });
+            disks.begin(), disks.end(), [&](const DiskInfo& disk) { return disk.disk == text; });
     if (match == disks.end())
         if (auto number = parse_device_number(text))
-            match = std::find_if(disks.begin(), disks.end(), [&](const DiskInfo &disk) {
+            match = std::find_if(disks.begin(), disks.end(), [&](const DiskInfo& disk) {
                 return disk.number == *number;
             });
     if (match == disks.end())
@@ -56,6 +56,6 @@ DiskInfo find_disk(Control &control, const std::string &text) {
     return *match;
 }
 
-DiskRef ref_of(const DiskInfo &disk) { return {disk.name, {}}; }
+DiskRef ref_of(const DiskInfo& disk) { return {disk.name, {}}; }
 
 } // namespace tally

@@ -9,11 +9,11 @@ namespace tally {
 Error::Error(int error, std::string message)
     : std::system_error(error, std::generic_category()), message_(std::move(message)) {}
 
-Error errno_error(int error, const std::string &what) {
+Error errno_error(int error, const std::string& what) {
     return {error, what + ": " + std::generic_category().message(error)};
 }
 
-int exit_status(const std::error_code &code) noexcept {
+int exit_status(const std::error_code& code) noexcept {
     switch (code.value()) {
     case ENOENT:
     case ENXIO:

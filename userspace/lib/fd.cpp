@@ -10,7 +10,7 @@
 
 namespace tally {
 
-Fd Fd::open(const std::string &path, int flags) {
+Fd Fd::open(const std::string& path, int flags) {
     int fd = ::open(path.c_str(), flags | O_CLOEXEC);
     if (fd < 0)
         throw errno_error(errno, path);

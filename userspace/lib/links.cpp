@@ -22,21 +22,21 @@ namespace tally {
 
 namespace {
 
-bool leads_to(const std::string &path, DeviceNumber number) {
+bool leads_to(const std::string& path, DeviceNumber number) {
     struct stat st;
     return stat(path.c_str(), &st) == 0 && major(st.st_rdev) == number.major &&
            minor(st.st_rdev) == number.minor;
 }
 
 // The text of a link; empty if there is no link.
-std::string read_link(const std::string &path) {
+std::string read_link(const std::string& path) {
     std::array<char, PATH_MAX> text;
     ssize_t length = readlink(path.c_str(), text.data(), text.size());
     return length < 0 ? std::string() : std::string(text.data(), static_cast<std::size_t>(length));
 }
 
 // udevd writes the same text, so that it finds its link made already and leaves it alone.
-std::string target_of(const std::string &disk) { return "../" + disk; }
+std::string target_of(const std::string& disk) { return "../" + disk; }
 
 class UdevQueue {
 public:
@@ -51,8 +51,8 @@ public:
 
 private:
     struct Unref {
-        void operator()(udev *udev) const { udev_unref(udev); }
-        void operator()(udev_queue *queue) const { udev_queue_unref(queue); }
+        void operator()(udev* udev) const { udev_unref(udev); }
+        void operator()(udev_queue* queue) const { udev_queue_unref(queue); }
     };
     std::unique_ptr<udev, Unref> udev_;
     std::unique_ptr<udev_queue, Unref> queue_;
@@ -66,14 +66,13 @@ void drain(int fd) {
 
 } // namespace
 
-std::string link_name(const std::string &name) {
-    std::array<char, NAME_MAX + 1> encoded;
-    // udev wants room for one more escape than it writes; ask with plenty, then look.
+std::string link_name(const std::string& name) {
+    // udev wants room for one more escape than it writes.
     std::string wide(4 * name.size() + 8, '\0');
     if (udev_util_encode_string(name.c_str(), wide.data(), wide.size()) != 0)
         throw Error(EINVAL, "cannot encode the name \"" + name + "\"");
     wide.resize(wide.find('\0'));
-    if (wide.size() >= encoded.size())
+    if (wide.size() > NAME_MAX)
         throw Error(ENAMETOOLONG,
                     "the name \"" + name + "\" takes " + std::to_string(wide.size()) +
                         " bytes as a file name in /dev/blktally, the limit is " +
@@ -85,7 +84,7 @@ Links::Links() : Links(Places{}) {}
 
 Links::Links(Places places) : places_(std::move(places)) {}
 
-std::string Links::path(const std::string &name) const {
+std::string Links::path(const std::string& name) const {
     return places_.directory + "/" + link_name(name);
 }
 
@@ -99,9 +98,9 @@ Fd Links::lock() const {
     return directory;
 }
 
-void Links::ensure(const std::string &name, const std::string &disk, DeviceNumber number) const {
+void Links::ensure(const std::string& name, const std::string& disk, DeviceNumber number) const {
     const std::string link = path(name);
-    if (wait_for_udev([&] { return leads_to(link, number); }))
+    if (wait_for_udev([&] { return leads_to(link, number); }, places_.idle))
         return;
     if (read_link(link) != target_of(disk)) {
         if (!read_link(link).empty()) // of a device that went away without us
@@ -113,18 +112,24 @@ void Links::ensure(const std::string &name, const std::string &disk, DeviceNumbe
         throw Error(ENOENT, link + " does not lead to the device: is devtmpfs mounted on /dev?");
 }
 
-void Links::remove(const std::string &name, const std::string &disk) const {
+void Links::remove(const std::string& name, const std::string& disk) const {
     const std::string link = path(name);
     auto gone = [&] { return read_link(link) != target_of(disk); };
-    if (wait_for_udev(gone) || gone())
+    if (wait_for_udev(gone, places_.idle) || gone())
         return;
     if (unlink(link.c_str()) != 0 && errno != ENOENT)
         throw errno_error(errno, "cannot remove the link " + link);
 }
 
-// True: done() came true. False: udevd does not run, has nothing to do and has had time to see the
-// event, or is too slow.
-bool Links::wait_for_udev(const std::function<bool()> &done) const {
+bool Links::settle() const {
+    wait_for_udev([] { return false; }, std::chrono::milliseconds(0));
+    return access(places_.udev_control.c_str(), F_OK) == 0;
+}
+
+// True: done() came true. False: udevd does not run, has nothing to do and has had the time `idle`
+// to hear of the event, or is too slow.
+bool Links::wait_for_udev(const std::function<bool()>& done,
+                          std::chrono::milliseconds idle_time) const {
     using Clock = std::chrono::steady_clock;
     if (access(places_.udev_control.c_str(), F_OK) != 0)
         return false;
@@ -140,7 +145,7 @@ bool Links::wait_for_udev(const std::function<bool()> &done) const {
         if (done())
             return true;
         const bool idle = queue.empty();
-        const Clock::time_point until = start + (idle ? places_.idle : places_.busy);
+        const Clock::time_point until = start + (idle ? idle_time : places_.busy);
         const Clock::time_point now = Clock::now();
         if (now >= until)
             return false;

@@ -22,20 +22,20 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Unref {
-    void operator()(kmod_ctx *context) const { kmod_unref(context); }
-    void operator()(kmod_module *module) const { kmod_module_unref(module); }
+    void operator()(kmod_ctx* context) const { kmod_unref(context); }
+    void operator()(kmod_module* module) const { kmod_module_unref(module); }
 };
 using Context = std::unique_ptr<kmod_ctx, Unref>;
 using Module = std::unique_ptr<kmod_module, Unref>;
 
 // libkmod asks /sys, as we do, but answers "not loaded" for one that is built in and not listed.
-bool is_loaded(const std::string &name) {
+bool is_loaded(const std::string& name) {
     const fs::path module = "/sys/module/" + name;
     std::error_code ignored;
     if (!fs::exists(module, ignored))
         return false;
     // No initstate: built in. "coming": another process loads it, and inserting it waits for that.
-    FILE *file = fopen((module / "initstate").c_str(), "re");
+    FILE* file = fopen((module / "initstate").c_str(), "re");
     if (!file)
         return true;
     char state[16] = {};
@@ -63,7 +63,7 @@ fs::path build_tree() {
 }
 
 // NAME.ko, compressed or not, anywhere below the directory.
-fs::path find_module(const fs::path &directory, const std::string &name) {
+fs::path find_module(const fs::path& directory, const std::string& name) {
     if (directory.empty())
         return {};
     const std::string file = name + ".ko";
@@ -81,7 +81,7 @@ fs::path find_module(const fs::path &directory, const std::string &name) {
     return {};
 }
 
-[[noreturn]] void refuse(int error, const std::string &name, const std::string &where) {
+[[noreturn]] void refuse(int error, const std::string& name, const std::string& where) {
     std::string why = std::generic_category().message(error);
     if (error == ENOENT)
         why = "there is no such module for kernel " + kernel_release() +
@@ -93,18 +93,23 @@ fs::path find_module(const fs::path &directory, const std::string &name) {
     throw Error(error, "cannot load " + name + where + ": " + why);
 }
 
-void insert_file(kmod_ctx *context, const std::string &name, const fs::path &path) {
-    kmod_module *raw = nullptr;
+void insert_file(kmod_ctx* context, const std::string& name, const fs::path& path) {
+    kmod_module* raw = nullptr;
     int ret = kmod_module_new_from_path(context, path.c_str(), &raw);
     Module module(raw);
     if (ret == 0)
         ret = kmod_module_insert_module(module.get(), 0, kmod_module_get_options(module.get()));
-    if (ret != 0 && !is_loaded(name)) // else another process was first
-        refuse(-ret, name, " from " + path.string());
+    if (ret == 0 || is_loaded(name)) // the latter: another process was first
+        return;
+    if (ret == -ENOENT) // for lack of symbols; the file is there
+        throw Error(EINVAL,
+                    "cannot load " + name + " from " + path.string() +
+                        ": it needs symbols that this kernel does not have");
+    refuse(-ret, name, " from " + path.string());
 }
 
-void insert_installed(kmod_ctx *context, const std::string &name) {
-    kmod_module *raw = nullptr;
+void insert_installed(kmod_ctx* context, const std::string& name) {
+    kmod_module* raw = nullptr;
     int ret = kmod_module_new_from_name(context, name.c_str(), &raw);
     Module module(raw);
     if (ret == 0 && kmod_module_get_initstate(module.get()) == KMOD_MODULE_BUILTIN)
@@ -117,10 +122,10 @@ void insert_installed(kmod_ctx *context, const std::string &name) {
         refuse(-ret, name, "");
 }
 
-void load_module(kmod_ctx *context, const std::string &name) {
+void load_module(kmod_ctx* context, const std::string& name) {
     if (is_loaded(name))
         return;
-    const char *asked = std::getenv("BLKTALLY_MODDIR");
+    const char* asked = std::getenv("BLKTALLY_MODDIR");
     fs::path path = asked ? find_module(asked, name) : fs::path();
     if (path.empty())
         path = find_module(build_tree(), name);
@@ -132,8 +137,8 @@ void load_module(kmod_ctx *context, const std::string &name) {
 
 } // namespace
 
-void load_modules(const std::vector<std::string> &names) {
-    constexpr const char *core = "tally_core"; // all others need it
+void load_modules(const std::vector<std::string>& names) {
+    constexpr const char* core = "tally_core"; // all others need it
     if (std::all_of(names.begin(), names.end(), is_loaded))
         return;
     Context context(kmod_new(nullptr, nullptr));
@@ -142,10 +147,10 @@ void load_modules(const std::vector<std::string> &names) {
     // libkmod would print; what it has to say comes back as an error.
     kmod_set_log_fn(
         context.get(),
-        [](void *, int, const char *, int, const char *, const char *, va_list) {},
+        [](void*, int, const char*, int, const char*, const char*, va_list) {},
         nullptr);
     load_module(context.get(), core);
-    for (const std::string &name : names)
+    for (const std::string& name : names)
         load_module(context.get(), name);
 }
 

@@ -18,7 +18,7 @@ namespace {
                                 std::to_string(max));
 }
 
-std::uint64_t digits(std::string_view text, std::string_view whole, const char *kind) {
+std::uint64_t digits(std::string_view text, std::string_view whole, const char* kind) {
     tally_word word{text.data(), static_cast<unsigned>(text.size())};
     std::uint64_t value = 0;
     switch (tally_word_u64(&word, &value)) {

@@ -42,14 +42,14 @@ public:
 
     std::size_t word_number() const { return word_number_; }
 
-    std::string_view word(const char *what) {
+    std::string_view word(const char* what) {
         auto word = next_word();
         if (!word)
             fail(EINVAL, std::string(what) + " is missing");
         return *word;
     }
 
-    std::uint64_t number(const char *what) {
+    std::uint64_t number(const char* what) {
         std::string_view text = word(what);
         std::uint64_t value = 0;
         int ret = tally_word_u64(&word_, &value);
@@ -60,7 +60,7 @@ public:
         return value;
     }
 
-    [[noreturn]] void fail(int error, const std::string &why) const {
+    [[noreturn]] void fail(int error, const std::string& why) const {
         std::string where = "table line " + std::to_string(line_number_);
         if (word_number_ != 0)
             where += ", word " + std::to_string(word_number_);
@@ -71,7 +71,7 @@ private:
     tally_words text_;
     tally_words line_{nullptr, nullptr};
     tally_word word_{nullptr, 0};
-    const char *seen_; // up to here newlines are counted
+    const char* seen_; // up to here newlines are counted
     std::size_t line_number_ = 1, word_number_ = 0;
 };
 
@@ -133,9 +133,9 @@ std::vector<Segment> parse_table(std::string_view text) {
     return segments;
 }
 
-std::string resolve_table(std::string_view text, const Resolve &resolve) {
+std::string resolve_table(std::string_view text, const Resolve& resolve) {
     std::string resolved;
-    const char *copied = text.data();
+    const char* copied = text.data();
     Reader reader(text);
     while (reader.next_line())
         while (auto word = reader.next_word()) {
@@ -146,7 +146,7 @@ std::string resolve_table(std::string_view text, const Resolve &resolve) {
             DeviceNumber number;
             try {
                 number = resolve(std::string(*word));
-            } catch (const std::system_error &e) {
+            } catch (const std::system_error& e) {
                 reader.fail(e.code().value(), e.what());
             }
             resolved.append(copied, word->data());

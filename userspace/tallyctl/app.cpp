@@ -22,7 +22,7 @@ constexpr void (*verbs[])(CLI::App&, Session&) = {
 };
 // clang-format on
 
-int parse_error(const CLI::App &app, const CLI::ParseError &error, Session &session) {
+int parse_error(const CLI::App& app, const CLI::ParseError& error, Session& session) {
     std::ostringstream out, ignored;
     if (app.exit(error, out, ignored) == 0) { // --help, --version
         session.out = out.str();
@@ -39,7 +39,7 @@ int parse_error(const CLI::App &app, const CLI::ParseError &error, Session &sess
 
 } // namespace
 
-int run_app(int argc, const char *const *argv, Session &session) {
+int run_app(int argc, const char* const* argv, Session& session) {
     CLI::App app("Creates and switches blktally's block devices", "tallyctl");
     app.set_version_flag("--version", "tallyctl " TALLY_VERSION);
     app.require_subcommand(1);
@@ -48,16 +48,16 @@ int run_app(int argc, const char *const *argv, Session &session) {
 
     try {
         app.parse(argc, argv);
-    } catch (const CLI::ParseError &error) {
+    } catch (const CLI::ParseError& error) {
         return parse_error(app, error, session);
     }
 
     try {
         return session.action();
-    } catch (const std::system_error &error) {
+    } catch (const std::system_error& error) {
         session.say(error.what());
         return exit_status(error.code());
-    } catch (const std::exception &error) {
+    } catch (const std::exception& error) {
         session.say(error.what());
         return exit_failed;
     }

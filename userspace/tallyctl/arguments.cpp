@@ -9,23 +9,23 @@ namespace tally {
 
 namespace {
 
-const CLI::Validator not_empty([](std::string &text) { return text.empty() ? "is empty" : ""; },
+const CLI::Validator not_empty([](std::string& text) { return text.empty() ? "is empty" : ""; },
                                "");
 
 using Parse = std::uint64_t (*)(std::string_view, std::uint64_t);
 
-CLI::Option *add_parsed(CLI::App &verb,
-                        const char *name,
-                        std::uint64_t &value,
-                        const char *about,
+CLI::Option* add_parsed(CLI::App& verb,
+                        const char* name,
+                        std::uint64_t& value,
+                        const char* about,
                         std::uint64_t min,
                         std::uint64_t max,
                         Parse parse,
-                        const char *type) {
-    auto store = [&value, name, min, max, parse](const std::string &text) {
+                        const char* type) {
+    auto store = [&value, name, min, max, parse](const std::string& text) {
         try {
             value = parse(text, max);
-        } catch (const std::invalid_argument &e) {
+        } catch (const std::invalid_argument& e) {
             throw CLI::ValidationError(name, e.what());
         }
         if (value < min)
@@ -37,38 +37,38 @@ CLI::Option *add_parsed(CLI::App &verb,
 
 } // namespace
 
-CLI::Option *add_word(CLI::App &verb, const char *name, std::string &value, const char *about) {
+CLI::Option* add_word(CLI::App& verb, const char* name, std::string& value, const char* about) {
     return verb.add_option(name, value, about)->check(not_empty)->type_name("");
 }
 
-CLI::Option *
-add_words(CLI::App &verb, const char *name, std::vector<std::string> &values, const char *about) {
+CLI::Option*
+add_words(CLI::App& verb, const char* name, std::vector<std::string>& values, const char* about) {
     return verb.add_option(name, values, about)->check(not_empty)->type_name("");
 }
 
-CLI::Option *add_number(CLI::App &verb,
-                        const char *name,
-                        std::uint64_t &value,
-                        const char *about,
+CLI::Option* add_number(CLI::App& verb,
+                        const char* name,
+                        std::uint64_t& value,
+                        const char* about,
                         std::uint64_t min,
                         std::uint64_t max) {
     return add_parsed(verb, name, value, about, min, max, parse_number, "N");
 }
 
-CLI::Option *add_size(CLI::App &verb,
-                      const char *name,
-                      std::uint64_t &value,
-                      const char *about,
+CLI::Option* add_size(CLI::App& verb,
+                      const char* name,
+                      std::uint64_t& value,
+                      const char* about,
                       std::uint64_t min,
                       std::uint64_t max) {
     return add_parsed(verb, name, value, about, min, max, parse_size, "SIZE");
 }
 
-CLI::Option *add_json(CLI::App &verb, bool &value) {
+CLI::Option* add_json(CLI::App& verb, bool& value) {
     return verb.add_flag("--json", value, "Print one JSON document");
 }
 
-CLI::Option *add_no_load(CLI::App &verb, bool &value) {
+CLI::Option* add_no_load(CLI::App& verb, bool& value) {
     return verb.add_flag("--no-load", value, "Do not load missing modules");
 }
 

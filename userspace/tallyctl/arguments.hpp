@@ -12,27 +12,27 @@
 
 namespace tally {
 
-CLI::Option *add_word(CLI::App &verb, const char *name, std::string &value, const char *about);
-CLI::Option *
-add_words(CLI::App &verb, const char *name, std::vector<std::string> &values, const char *about);
+CLI::Option* add_word(CLI::App& verb, const char* name, std::string& value, const char* about);
+CLI::Option*
+add_words(CLI::App& verb, const char* name, std::vector<std::string>& values, const char* about);
 
 // [0-9]+ from min to max.
-CLI::Option *add_number(CLI::App &verb,
-                        const char *name,
-                        std::uint64_t &value,
-                        const char *about,
+CLI::Option* add_number(CLI::App& verb,
+                        const char* name,
+                        std::uint64_t& value,
+                        const char* about,
                         std::uint64_t min = 0,
                         std::uint64_t max = std::numeric_limits<std::uint64_t>::max());
 
 // The same with K, M, G, T.
-CLI::Option *add_size(CLI::App &verb,
-                      const char *name,
-                      std::uint64_t &value,
-                      const char *about,
+CLI::Option* add_size(CLI::App& verb,
+                      const char* name,
+                      std::uint64_t& value,
+                      const char* about,
                       std::uint64_t min = 0,
                       std::uint64_t max = std::numeric_limits<std::uint64_t>::max());
 
-CLI::Option *add_json(CLI::App &verb, bool &value);
-CLI::Option *add_no_load(CLI::App &verb, bool &value);
+CLI::Option* add_json(CLI::App& verb, bool& value);
+CLI::Option* add_no_load(CLI::App& verb, bool& value);
 
 } // namespace tally

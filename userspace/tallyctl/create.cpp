@@ -16,14 +16,14 @@ struct Options {
     bool notable = false, read_only = false, no_load = false;
 };
 
-int run(const Options &options, Session &session) {
+int run(const Options& options, Session& session) {
     // All that can go wrong without the kernel goes wrong before there is a device.
     const std::string table = options.notable ? std::string() : options.table.read(session);
     if (!options.no_load)
         session.load({"tally_map"});
     Control control = session.open();
 
-    auto undo = [&](const DiskRef &ref) { control.map_remove(ref); };
+    auto undo = [&](const DiskRef& ref) { control.map_remove(ref); };
     const Created created = make_device(
         session,
         options.name,
@@ -40,18 +40,18 @@ int run(const Options &options, Session &session) {
         control.map_load(ref, table, options.read_only);
         control.map_resume(ref);
     } catch (...) {
-        const Fd lock = session.links.lock();
-        undo(ref);
-        session.links.remove(options.name, created.disk);
+        unmake_device(session, ref, created.disk, undo);
         throw;
     }
+    session.links
+        .settle(); // udevd looks at the device once more, now that there is something in it
     return exit_ok;
 }
 
 } // namespace
 
-void setup_create(CLI::App &app, Session &session) {
-    CLI::App &verb = *app.add_subcommand("create", "Create a mapped device");
+void setup_create(CLI::App& app, Session& session) {
+    CLI::App& verb = *app.add_subcommand("create", "Create a mapped device");
     auto options = verb_options(verb, session, run);
     add_word(verb, "NAME", options->name, "Its name")->required();
     options->table.setup(verb);

@@ -4,39 +4,83 @@
 #include "blktally/device.hpp"
 #include "blktally/error.hpp"
 
+#include <cerrno>
+
 namespace tally {
 
-Created make_device(Session &session,
-                    const std::string &name,
-                    const std::function<Created()> &make,
-                    const std::function<void(const DiskRef &)> &undo) {
+namespace {
+
+// EBUSY may be udevd, which looks at each new or changed device and lets go of it soon.
+void remove_patiently(Session& session,
+                      const DiskRef& ref,
+                      const std::function<void(const DiskRef&)>& remove) {
+    try {
+        remove(ref);
+    } catch (const CommandError& error) {
+        if (error.code().value() != EBUSY || !session.links.settle())
+            throw;
+        remove(ref);
+    }
+}
+
+void remove_with_link(Session& session,
+                      const DiskRef& ref,
+                      const std::string& disk,
+                      const std::function<void(const DiskRef&)>& remove) {
+    remove_patiently(session, ref, remove);
+    session.links.remove(ref.name, disk);
+}
+
+void try_unmake(Session& session,
+                const DiskRef& ref,
+                const std::string& disk,
+                const std::function<void(const DiskRef&)>& undo) {
+    try {
+        remove_with_link(session, ref, disk, undo);
+    } catch (const std::system_error& error) {
+        session.say(ref.name + " is left behind: " + error.what());
+    }
+}
+
+} // namespace
+
+Created make_device(Session& session,
+                    const std::string& name,
+                    const std::function<Created()>& make,
+                    const std::function<void(const DiskRef&)>& undo) {
     if (!name.empty())
         link_name(name); // refuses a name that no link can have, before anything is done
     const Fd lock = session.links.lock();
     const Created created = make();
-    const std::string &linked = name.empty() ? created.disk : name;
+    const std::string& linked = name.empty() ? created.disk : name;
     try {
         session.links.ensure(linked, created.disk, created.number);
     } catch (...) {
-        undo({linked, {}});
-        session.links.remove(linked, created.disk);
+        try_unmake(session, {linked, {}}, created.disk, undo);
         throw;
     }
     return created;
 }
 
-int remove_devices(Session &session,
-                   Control &control,
-                   const std::vector<std::string> &names,
-                   const std::function<void(const DiskRef &)> &remove) {
+void unmake_device(Session& session,
+                   const DiskRef& ref,
+                   const std::string& disk,
+                   const std::function<void(const DiskRef&)>& undo) {
+    const Fd lock = session.links.lock();
+    try_unmake(session, ref, disk, undo);
+}
+
+int remove_devices(Session& session,
+                   Control& control,
+                   const std::vector<std::string>& names,
+                   const std::function<void(const DiskRef&)>& remove) {
     int status = exit_ok;
     const Fd lock = session.links.lock();
-    for (const std::string &name : names) {
+    for (const std::string& name : names) {
         try {
             const DiskInfo disk = find_disk(control, name);
-            remove(ref_of(disk));
-            session.links.remove(disk.name, disk.disk);
-        } catch (const std::system_error &error) {
+            remove_with_link(session, ref_of(disk), disk.disk, remove);
+        } catch (const std::system_error& error) {
             session.say(name + ": " + error.what());
             if (status == exit_ok)
                 status = exit_status(error.code());

@@ -10,24 +10,24 @@ namespace tally {
 
 namespace {
 
-void require(bool there, const char *module) {
+void require(bool there, const char* module) {
     if (!there)
         throw Error(ENODEV, std::string(module) + " is not loaded");
 }
 
 } // namespace
 
-void require_map(Control &control) { require(control.info().map, "tally_map"); }
-void require_ram(Control &control) { require(control.info().ram, "tally_ram"); }
+void require_map(Control& control) { require(control.info().map, "tally_map"); }
+void require_ram(Control& control) { require(control.info().ram, "tally_ram"); }
 
-std::vector<DiskInfo> chosen_maps(Control &control, const std::string &name) {
+std::vector<DiskInfo> chosen_maps(Control& control, const std::string& name) {
     require_map(control);
     if (name.empty())
         return control.list(DiskKind::map);
     return {find_disk(control, name)};
 }
 
-void say_if_none(Session &session, const std::vector<DiskInfo> &disks) {
+void say_if_none(Session& session, const std::vector<DiskInfo>& disks) {
     if (disks.empty())
         session.say("no devices found");
 }

@@ -11,13 +11,13 @@ namespace tally {
 
 // The command's own module is there; else an Error that says so (exit status 3), and not an empty
 // answer.
-void require_map(Control &control);
-void require_ram(Control &control);
+void require_map(Control& control);
+void require_ram(Control& control);
 
 // The mapped devices, or the one that is named.
-std::vector<DiskInfo> chosen_maps(Control &control, const std::string &name);
+std::vector<DiskInfo> chosen_maps(Control& control, const std::string& name);
 
 // "No devices found" for people; there is nothing to put on stdout.
-void say_if_none(Session &session, const std::vector<DiskInfo> &disks);
+void say_if_none(Session& session, const std::vector<DiskInfo>& disks);
 
 } // namespace tally

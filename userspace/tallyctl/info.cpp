@@ -16,16 +16,16 @@ struct Options {
     bool json = false;
 };
 
-std::string tables_present(const DiskInfo &disk) {
+std::string tables_present(const DiskInfo& disk) {
     if (disk.live)
         return disk.inactive ? "LIVE & INACTIVE" : "LIVE";
     return disk.inactive ? "INACTIVE" : "None";
 }
 
 // dmsetup's labels in dmsetup's order, then what dmsetup does not have.
-std::string text_of(const DiskInfo &disk) {
+std::string text_of(const DiskInfo& disk) {
     std::string text;
-    auto line = [&](std::string label, const std::string &value) {
+    auto line = [&](std::string label, const std::string& value) {
         label.resize(19, ' ');
         text += label + value + "\n";
     };
@@ -51,7 +51,7 @@ std::string text_of(const DiskInfo &disk) {
     return text;
 }
 
-int run(const Options &options, Session &session) {
+int run(const Options& options, Session& session) {
     Control control = session.open();
     std::vector<DiskInfo> disks;
     if (options.name.empty())
@@ -62,12 +62,12 @@ int run(const Options &options, Session &session) {
     if (options.json) {
         Json json = document("info");
         json["devices"] = Json::array();
-        for (const DiskInfo &disk : disks)
+        for (const DiskInfo& disk : disks)
             json["devices"].push_back(json_of(disk));
         session.out = tally::text_of(json);
         return exit_ok;
     }
-    for (const DiskInfo &disk : disks)
+    for (const DiskInfo& disk : disks)
         session.out += text_of(disk) + "\n";
     say_if_none(session, disks);
     return exit_ok;
@@ -75,8 +75,8 @@ int run(const Options &options, Session &session) {
 
 } // namespace
 
-void setup_info(CLI::App &app, Session &session) {
-    CLI::App &verb = *app.add_subcommand("info", "Print what is known of devices");
+void setup_info(CLI::App& app, Session& session) {
+    CLI::App& verb = *app.add_subcommand("info", "Print what is known of devices");
     auto options = verb_options(verb, session, run);
     add_word(verb, "DEV", options->name, "The device; without it all mapped devices");
     add_json(verb, options->json);

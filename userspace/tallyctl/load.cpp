@@ -18,7 +18,7 @@ struct Options {
     bool read_only = false;
 };
 
-int run(const Options &options, Session &session) {
+int run(const Options& options, Session& session) {
     const std::string table = options.table.read(session);
     if (table.empty())
         throw Error(EINVAL, "the table is empty");
@@ -29,8 +29,8 @@ int run(const Options &options, Session &session) {
 
 } // namespace
 
-void setup_load(CLI::App &app, Session &session) {
-    CLI::App &verb = *app.add_subcommand("load", "Load a table into the inactive slot");
+void setup_load(CLI::App& app, Session& session) {
+    CLI::App& verb = *app.add_subcommand("load", "Load a table into the inactive slot");
     verb.alias("reload");
     auto options = verb_options(verb, session, run);
     add_word(verb, "DEV", options->name, "The device")->required();

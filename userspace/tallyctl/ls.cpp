@@ -15,18 +15,18 @@ struct Options {
     bool json = false;
 };
 
-int run(const Options &options, Session &session) {
+int run(const Options& options, Session& session) {
     Control control = session.open();
     const std::vector<DiskInfo> disks = chosen_maps(control, "");
     if (options.json) {
         Json json = document("ls");
         json["devices"] = Json::array();
-        for (const DiskInfo &disk : disks)
+        for (const DiskInfo& disk : disks)
             json["devices"].push_back(json_brief(disk));
         session.out = text_of(json);
         return exit_ok;
     }
-    for (const DiskInfo &disk : disks)
+    for (const DiskInfo& disk : disks)
         session.out += disk.name + "\t(" + to_string(disk.number) + ")\n";
     say_if_none(session, disks);
     return exit_ok;
@@ -34,8 +34,8 @@ int run(const Options &options, Session &session) {
 
 } // namespace
 
-void setup_ls(CLI::App &app, Session &session) {
-    CLI::App &verb = *app.add_subcommand("ls", "List mapped devices");
+void setup_ls(CLI::App& app, Session& session) {
+    CLI::App& verb = *app.add_subcommand("ls", "List mapped devices");
     auto options = verb_options(verb, session, run);
     add_json(verb, options->json);
 }

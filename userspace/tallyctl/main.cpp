@@ -6,7 +6,7 @@
 #include <csignal>
 #include <iostream>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     // A reader that went away is a failed write, with a message and an exit status.
     std::signal(SIGPIPE, SIG_IGN);
 

@@ -13,12 +13,12 @@ struct Options {
     bool json = false;
 };
 
-int run(const Options &options, Session &session) {
+int run(const Options& options, Session& session) {
     Control control = session.open();
     Json json = document("modes");
     json["modes"] = Json::array();
     std::string text;
-    for (const ModeInfo &mode : control.modes()) {
+    for (const ModeInfo& mode : control.modes()) {
         json["modes"].push_back({{"axis", mode.axis}, {"name", mode.name}, {"about", mode.about}});
         std::string setting = mode.axis + "=" + mode.name;
         setting.resize(std::max<std::size_t>(setting.size(), 17), ' ');
@@ -30,8 +30,8 @@ int run(const Options &options, Session &session) {
 
 } // namespace
 
-void setup_modes(CLI::App &app, Session &session) {
-    CLI::App &verb = *app.add_subcommand("modes", "List accounting modes");
+void setup_modes(CLI::App& app, Session& session) {
+    CLI::App& verb = *app.add_subcommand("modes", "List accounting modes");
     auto options = verb_options(verb, session, run);
     add_json(verb, options->json);
 }

@@ -18,12 +18,12 @@ std::string padded(std::string text, std::size_t width) {
     return text + " ";
 }
 
-int run(const Options &options, Session &session) {
+int run(const Options& options, Session& session) {
     Control control = session.open();
     Json json = document("profiles");
     json["profiles"] = Json::array();
     std::string text;
-    for (const ProfileInfo &profile : control.profiles()) {
+    for (const ProfileInfo& profile : control.profiles()) {
         json["profiles"].push_back(
             {{"name", profile.name}, {"modes", json_of(profile.modes)}, {"about", profile.about}});
         text += padded(profile.name, 12) + padded(profile.modes.inflight, 8) +
@@ -36,8 +36,8 @@ int run(const Options &options, Session &session) {
 
 } // namespace
 
-void setup_profiles(CLI::App &app, Session &session) {
-    CLI::App &verb = *app.add_subcommand(
+void setup_profiles(CLI::App& app, Session& session) {
+    CLI::App& verb = *app.add_subcommand(
         "profiles", "List accounting profiles: name, inflight, pending, ticks, clock");
     auto options = verb_options(verb, session, run);
     add_json(verb, options->json);

@@ -5,8 +5,8 @@
 
 namespace tally {
 
-void setup_ram(CLI::App &app, Session &session) {
-    CLI::App &ram = *app.add_subcommand("ram", "Null and RAM disks");
+void setup_ram(CLI::App& app, Session& session) {
+    CLI::App& ram = *app.add_subcommand("ram", "Null and RAM disks");
     ram.require_subcommand(1);
     setup_ram_add(ram, session);
     setup_ram_remove(ram, session);

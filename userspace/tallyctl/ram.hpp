@@ -7,8 +7,8 @@
 
 namespace tally {
 
-void setup_ram_add(CLI::App &ram, Session &session);
-void setup_ram_remove(CLI::App &ram, Session &session);
-void setup_ram_list(CLI::App &ram, Session &session);
+void setup_ram_add(CLI::App& ram, Session& session);
+void setup_ram_remove(CLI::App& ram, Session& session);
+void setup_ram_list(CLI::App& ram, Session& session);
 
 } // namespace tally

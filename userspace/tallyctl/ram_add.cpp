@@ -16,7 +16,7 @@ struct Options {
     bool on_node = false, no_load = false;
 };
 
-int run(const Options &options, Session &session) {
+int run(const Options& options, Session& session) {
     RamOptions ram = options.ram;
     ram.sectors = options.size / 512;
     ram.block_size = static_cast<std::uint32_t>(options.block_size);
@@ -29,13 +29,13 @@ int run(const Options &options, Session &session) {
         session,
         ram.name,
         [&] { return control.ram_add(ram); },
-        [&](const DiskRef &ref) { control.ram_remove(ref, false); });
+        [&](const DiskRef& ref) { control.ram_remove(ref, false); });
     if (ram.name.empty()) // else nobody knows what it is called
         session.out = created.disk + "\n";
     return exit_ok;
 }
 
-void check_size(const Options &options) {
+void check_size(const Options& options) {
     const std::uint64_t block = options.block_size ? options.block_size : 512;
     if (options.size % block != 0)
         throw CLI::ValidationError("--size",
@@ -45,11 +45,11 @@ void check_size(const Options &options) {
 
 } // namespace
 
-void setup_ram_add(CLI::App &ram, Session &session) {
-    CLI::App &verb = *ram.add_subcommand("add", "Add a disk");
+void setup_ram_add(CLI::App& ram, Session& session) {
+    CLI::App& verb = *ram.add_subcommand("add", "Add a disk");
     auto options = verb_options(verb, session, run);
     verb.parse_complete_callback([options] { check_size(*options); });
-    RamOptions &disk = options->ram;
+    RamOptions& disk = options->ram;
 
     add_word(verb, "NAME", disk.name, "Its name; without it the kernel's, which is printed");
     add_size(verb, "--size", options->size, "Bytes, or with K, M, G, T", 1)->required();
@@ -61,7 +61,7 @@ void setup_ram_add(CLI::App &ram, Session &session) {
     add_word(verb, "--profile", disk.profile, "Its accounting profile")->type_name("PROFILE");
     verb.add_flag("-r,--readonly", disk.read_only, "Refuse writes");
     add_number(verb, "--node", options->node, "NUMA node of the data", 0, INT32_MAX)
-        ->each([options](const std::string &) { options->on_node = true; });
+        ->each([options](const std::string&) { options->on_node = true; });
     add_no_load(verb, options->no_load);
 }
 

@@ -13,7 +13,7 @@ struct Options {
     std::string name;
 };
 
-int run(const Options &options, Session &session) {
+int run(const Options& options, Session& session) {
     Control control = session.open();
     control.map_resume(ref_of(find_disk(control, options.name)));
     return exit_ok;
@@ -21,8 +21,8 @@ int run(const Options &options, Session &session) {
 
 } // namespace
 
-void setup_resume(CLI::App &app, Session &session) {
-    CLI::App &verb = *app.add_subcommand("resume", "Make the inactive table live and let I/O go");
+void setup_resume(CLI::App& app, Session& session) {
+    CLI::App& verb = *app.add_subcommand("resume", "Make the inactive table live and let I/O go");
     auto options = verb_options(verb, session, run);
     add_word(verb, "DEV", options->name, "The device")->required();
 }

@@ -14,10 +14,10 @@ namespace tally {
 
 struct Session {
     std::function<Control()> open;
-    std::function<void(const std::vector<std::string> &)> load;
+    std::function<void(const std::vector<std::string>&)> load;
     Links links;
     int in = 0; // file descriptor that tables are read from
-    std::ostream &err;
+    std::ostream& err;
 
     // Data for stdout. It is written at the end, and only if the verb got that far: nobody is to
     // take half an answer for a whole one.
@@ -26,7 +26,7 @@ struct Session {
     // The verb that the command line asked for; returns the exit status.
     std::function<int()> action;
 
-    void say(const std::string &message) { err << "tallyctl: " << message << '\n'; }
+    void say(const std::string& message) { err << "tallyctl: " << message << '\n'; }
 };
 
 } // namespace tally

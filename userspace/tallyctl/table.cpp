@@ -7,12 +7,12 @@ namespace tally {
 
 namespace {
 
-int run(const TableQuery &query, Session &session) { return print_tables(query, session); }
+int run(const TableQuery& query, Session& session) { return print_tables(query, session); }
 
 } // namespace
 
-void setup_table(CLI::App &app, Session &session) {
-    CLI::App &verb = *app.add_subcommand("table", "Print tables, in the form that load takes");
+void setup_table(CLI::App& app, Session& session) {
+    CLI::App& verb = *app.add_subcommand("table", "Print tables, in the form that load takes");
     auto query = verb_options(verb, session, run);
     query->status = false;
     add_word(verb, "DEV", query->name, "The device; without it all mapped devices");

@@ -16,7 +16,7 @@ namespace tally {
 namespace {
 
 // As dmsetup does: of one device the bare lines, of all each line behind the device's name.
-void print_lines(const std::string &prefix, const std::string &text, std::string &out) {
+void print_lines(const std::string& prefix, const std::string& text, std::string& out) {
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);)
         out += prefix + line + "\n";
@@ -24,9 +24,9 @@ void print_lines(const std::string &prefix, const std::string &text, std::string
         out += prefix + "\n";
 }
 
-Json segments_of(const std::string &text, const char *args) {
+Json segments_of(const std::string& text, const char* args) {
     Json segments = Json::array();
-    for (const Segment &segment : parse_table(text))
+    for (const Segment& segment : parse_table(text))
         segments.push_back({{"start", segment.start},
                             {"length", segment.length},
                             {"target", segment.target},
@@ -36,16 +36,16 @@ Json segments_of(const std::string &text, const char *args) {
 
 } // namespace
 
-int print_tables(const TableQuery &query, Session &session) {
+int print_tables(const TableQuery& query, Session& session) {
     Control control = session.open();
     Json json = document(query.status ? "status" : "table");
     Json devices = Json::array();
     const std::vector<DiskInfo> disks = chosen_maps(control, query.name);
-    for (const DiskInfo &disk : disks) {
+    for (const DiskInfo& disk : disks) {
         std::string text;
         try {
             text = control.map_table(ref_of(disk), query.inactive, query.status);
-        } catch (const CommandError &error) {
+        } catch (const CommandError& error) {
             // Removed since the list was made: then it is not in the list.
             if (query.name.empty() && error.code().value() == ENXIO)
                 continue;

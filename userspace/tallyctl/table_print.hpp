@@ -13,6 +13,6 @@ struct TableQuery {
     bool inactive = false, json = false, status = false;
 };
 
-int print_tables(const TableQuery &query, Session &session);
+int print_tables(const TableQuery& query, Session& session);
 
 } // namespace tally

@@ -6,10 +6,10 @@
 
 namespace tally {
 
-void TableSource::setup(CLI::App &verb) {
+void TableSource::setup(CLI::App& verb) {
     verb.add_option_function<std::string>(
             "--table",
-            [this](const std::string &table) {
+            [this](const std::string& table) {
                 text = table;
                 given = true;
             },
@@ -17,7 +17,7 @@ void TableSource::setup(CLI::App &verb) {
         ->type_name("TEXT");
 }
 
-std::string TableSource::read(const Session &session) const {
+std::string TableSource::read(const Session& session) const {
     const std::string raw = given ? text : read_table(session.in);
     if (table_is_empty(raw))
         return {};

@@ -14,10 +14,10 @@ struct TableSource {
     std::string text; // of --table
     bool given = false;
 
-    void setup(CLI::App &verb);
+    void setup(CLI::App& verb);
 
     // The text with device paths resolved and its form checked; empty if there is no line in it.
-    std::string read(const Session &session) const;
+    std::string read(const Session& session) const;
 };
 
 } // namespace tally

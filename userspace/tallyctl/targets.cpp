@@ -13,11 +13,11 @@ struct Options {
     bool json = false;
 };
 
-int run(const Options &options, Session &session) {
+int run(const Options& options, Session& session) {
     Control control = session.open();
     Json json = document("targets");
     json["targets"] = Json::array();
-    for (const TargetInfo &target : control.map_targets()) {
+    for (const TargetInfo& target : control.map_targets()) {
         const std::string version = version_text(target.version);
         json["targets"].push_back(
             {{"name", target.name}, {"version", version}, {"about", target.about}});
@@ -33,8 +33,8 @@ int run(const Options &options, Session &session) {
 
 } // namespace
 
-void setup_targets(CLI::App &app, Session &session) {
-    CLI::App &verb = *app.add_subcommand("targets", "List the targets that tables can name");
+void setup_targets(CLI::App& app, Session& session) {
+    CLI::App& verb = *app.add_subcommand("targets", "List the targets that tables can name");
     auto options = verb_options(verb, session, run);
     add_json(verb, options->json);
 }

@@ -18,7 +18,7 @@ struct Options {
     std::string directory;
 };
 
-int run(const Options &options, Session &session) {
+int run(const Options& options, Session& session) {
     const std::string path = options.directory + "/tally/name";
     std::ifstream file(path, std::ios::binary);
     std::string name((std::istreambuf_iterator<char>(file)), {});
@@ -34,8 +34,8 @@ int run(const Options &options, Session &session) {
 
 } // namespace
 
-void setup_udev_name(CLI::App &app, Session &session) {
-    CLI::App &verb = *app.add_subcommand("udev-name", "Print the link name of a disk");
+void setup_udev_name(CLI::App& app, Session& session) {
+    CLI::App& verb = *app.add_subcommand("udev-name", "Print the link name of a disk");
     verb.group(""); // not for people
     auto options = verb_options(verb, session, run);
     add_word(verb, "SYSPATH", options->directory, "The disk's directory in /sys")->required();

@@ -13,7 +13,7 @@ struct Options {
     bool json = false;
 };
 
-int run(const Options &options, Session &session) {
+int run(const Options& options, Session& session) {
     Control control = session.open();
     const CoreInfo info = control.info();
     const std::string driver = version_text(info.version);
@@ -40,8 +40,8 @@ int run(const Options &options, Session &session) {
 
 } // namespace
 
-void setup_version(CLI::App &app, Session &session) {
-    CLI::App &verb = *app.add_subcommand("version", "Print the tool's and the modules' version");
+void setup_version(CLI::App& app, Session& session) {
+    CLI::App& verb = *app.add_subcommand("version", "Print the tool's and the modules' version");
     auto options = verb_options(verb, session, run);
     add_json(verb, options->json);
 }

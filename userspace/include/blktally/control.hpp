@@ -19,7 +19,7 @@ class ControlPort {
 public:
     virtual ~ControlPort() = default;
     // Like ioctl(2), but returns 0 or a positive errno.
-    virtual int call(unsigned long request, void *arg) = 0;
+    virtual int call(unsigned long request, void* arg) = 0;
 };
 
 // Opens the control node. Throws std::system_error (ENOENT: tally_core is not loaded; EACCES).
@@ -30,9 +30,9 @@ std::unique_ptr<ControlPort> open_control_port();
 class CommandError : public std::system_error {
 public:
     CommandError(int error, std::string command, std::string reason);
-    const char *what() const noexcept override { return message_.c_str(); }
-    const std::string &command() const noexcept { return command_; }
-    const std::string &reason() const noexcept { return reason_; }
+    const char* what() const noexcept override { return message_.c_str(); }
+    const std::string& command() const noexcept { return command_; }
+    const std::string& reason() const noexcept { return reason_; }
 
 private:
     std::string command_;
@@ -43,7 +43,7 @@ private:
 struct DeviceNumber {
     std::uint32_t major = 0;
     std::uint32_t minor = 0;
-    auto operator<=>(const DeviceNumber &) const = default;
+    auto operator<=>(const DeviceNumber&) const = default;
 };
 
 // A disk of ours by name, or, with an empty name, by number.
@@ -134,33 +134,33 @@ class Control {
 public:
     explicit Control(std::unique_ptr<ControlPort> port);
     ~Control();
-    Control(Control &&) noexcept;
-    Control &operator=(Control &&) noexcept;
+    Control(Control&&) noexcept;
+    Control& operator=(Control&&) noexcept;
 
     CoreInfo info();
     std::vector<DiskInfo> list(DiskKind kind = DiskKind::any);
-    DiskInfo disk(const DiskRef &ref);
-    void set(const DiskRef &ref, const std::string &profile, const Modes &modes);
+    DiskInfo disk(const DiskRef& ref);
+    void set(const DiskRef& ref, const std::string& profile, const Modes& modes);
     std::vector<ProfileInfo> profiles();
     std::vector<ModeInfo> modes();
 
-    Created ram_add(const RamOptions &options);
-    void ram_remove(const DiskRef &ref, bool force);
+    Created ram_add(const RamOptions& options);
+    void ram_remove(const DiskRef& ref, bool force);
 
-    Created map_create(const std::string &name,
-                       const std::string &uuid,
-                       const std::string &profile,
+    Created map_create(const std::string& name,
+                       const std::string& uuid,
+                       const std::string& profile,
                        bool read_only);
-    void map_load(const DiskRef &ref, const std::string &table, bool read_only);
-    void map_resume(const DiskRef &ref);
-    void map_suspend(const DiskRef &ref);
-    void map_clear(const DiskRef &ref);
-    void map_remove(const DiskRef &ref);
-    std::string map_table(const DiskRef &ref, bool inactive, bool status);
-    std::vector<DeviceNumber> map_deps(const DiskRef &ref, bool inactive);
+    void map_load(const DiskRef& ref, const std::string& table, bool read_only);
+    void map_resume(const DiskRef& ref);
+    void map_suspend(const DiskRef& ref);
+    void map_clear(const DiskRef& ref);
+    void map_remove(const DiskRef& ref);
+    std::string map_table(const DiskRef& ref, bool inactive, bool status);
+    std::vector<DeviceNumber> map_deps(const DiskRef& ref, bool inactive);
     std::vector<TargetInfo> map_targets();
 
-    GenResult gen_run(const GenJob &job);
+    GenResult gen_run(const GenJob& job);
 
 private:
     std::unique_ptr<ControlPort> port_;
@@ -168,6 +168,6 @@ private:
 
 // Loads what is missing of tally_core, tally_ram, tally_map, tally_gen (libkmod; from
 // $BLKTALLY_MODDIR, the build tree, then /lib/modules). Throws std::system_error naming the module.
-void load_modules(const std::vector<std::string> &names);
+void load_modules(const std::vector<std::string>& names);
 
 } // namespace tally

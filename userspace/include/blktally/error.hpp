@@ -11,14 +11,14 @@ namespace tally {
 class Error : public std::system_error {
 public:
     Error(int error, std::string message);
-    const char *what() const noexcept override { return message_.c_str(); }
+    const char* what() const noexcept override { return message_.c_str(); }
 
 private:
     std::string message_;
 };
 
 // An Error that ends in what the errno means: "PATH: No such file or directory".
-Error errno_error(int error, const std::string &what);
+Error errno_error(int error, const std::string& what);
 
 enum Exit : int {
     exit_ok = 0,
@@ -28,6 +28,6 @@ enum Exit : int {
     exit_denied = 4,
 };
 
-int exit_status(const std::error_code &code) noexcept;
+int exit_status(const std::error_code& code) noexcept;
 
 } // namespace tally

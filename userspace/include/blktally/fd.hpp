@@ -12,9 +12,9 @@ public:
     Fd() = default;
     explicit Fd(int fd) noexcept : fd_(fd) {}
     // Throws Error, named for the path.
-    static Fd open(const std::string &path, int flags);
-    Fd(Fd &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    Fd &operator=(Fd &&other) noexcept {
+    static Fd open(const std::string& path, int flags);
+    Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    Fd& operator=(Fd&& other) noexcept {
         std::swap(fd_, other.fd_);
         return *this;
     }

@@ -15,7 +15,7 @@ namespace tally {
 // The file name that stands for a device name: what is neither [0-9A-Za-z#+-.:=@_] nor UTF-8
 // becomes \xNN. It is libudev's own encoding, so rule and tool cannot differ.
 // Throws Error (ENAMETOOLONG) if no directory can hold the result.
-std::string link_name(const std::string &name);
+std::string link_name(const std::string& name);
 
 class Links {
 public:
@@ -33,16 +33,20 @@ public:
     // each other's link away.
     [[nodiscard]] Fd lock() const;
 
-    std::string path(const std::string &name) const;
+    std::string path(const std::string& name) const;
 
     // Returns when the link leads to the device.
-    void ensure(const std::string &name, const std::string &disk, DeviceNumber number) const;
+    void ensure(const std::string& name, const std::string& disk, DeviceNumber number) const;
 
     // Returns when no link of that name leads to the disk, which is gone already.
-    void remove(const std::string &name, const std::string &disk) const;
+    void remove(const std::string& name, const std::string& disk) const;
+
+    // Returns when udevd has done what it knows of. While it looks at a device it has it open, and
+    // the device cannot be removed. False: udevd does not run.
+    bool settle() const;
 
 private:
-    bool wait_for_udev(const std::function<bool()> &done) const;
+    bool wait_for_udev(const std::function<bool()>& done, std::chrono::milliseconds idle) const;
 
     Places places_;
 };

@@ -29,10 +29,10 @@ struct Segment {
 // segments follow each other from 0 without gap or overlap. Throws Error, naming line and word.
 std::vector<Segment> parse_table(std::string_view text);
 
-using Resolve = std::function<DeviceNumber(const std::string &path)>;
+using Resolve = std::function<DeviceNumber(const std::string& path)>;
 
 // The text with each device path as major:minor; all other bytes, and so the kernel's line
 // numbers, stay as they are. A path is an argument that begins with a slash.
-std::string resolve_table(std::string_view text, const Resolve &resolve);
+std::string resolve_table(std::string_view text, const Resolve& resolve);
 
 } // namespace tally
