@@ -131,9 +131,10 @@ in_flight() { [[ $(sysfs "$1" inflight) == "$2" ]]; }
 # our_disks: kernel names, one a line
 our_disks()
 {
-	local group
-	for group in /sys/block/*/tally; do
-		[[ ! -d $group ]] || basename "${group%/tally}"
+	local disk
+	for disk in /sys/block/*/; do
+		disk=${disk%/}
+		[[ ! -d $disk/tally ]] || echo "${disk##*/}"
 	done
 }
 
