@@ -48,7 +48,7 @@ sparse: ## the modules under sparse; any warning is an error
 .PHONY: tools
 tools: ## tallyctl and tallybench, below build/user-release
 	cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
-	cmake --build --preset release --parallel $(JOBS)
+	cmake --build --preset release --parallel $(JOBS) $(if $(TOOLS),--target $(TOOLS))
 
 .PHONY: demo
 demo: ## both experiments of 2018, in a virtual machine (installs what is missing)
