@@ -10,7 +10,7 @@
 int tally_acct_init(struct tally_acct *a)
 {
 	a->busy = alloc_percpu(struct tally_busy);
-	a->pending_cells = alloc_percpu(struct tally_pending);
+	a->pending_cells = alloc_percpu(unsigned long);
 	if (!a->busy || !a->pending_cells) {
 		tally_acct_exit(a);
 		return -ENOMEM;
@@ -131,6 +131,10 @@ int tally_disk_set(struct tally_disk *td, const char *profile,
 	err = tally_modes_resolve(&m, mapped, profile, mode, &named, rq);
 	if (err)
 		goto unlock;
+	if (m.all == td->acct.modes.all) {
+		td->profile = named;	/* nothing to switch */
+		goto unlock;
+	}
 	err = tally_acct_prepare(m, &nodes);
 	if (err)
 		goto unlock;

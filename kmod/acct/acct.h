@@ -12,8 +12,9 @@
  * is measured.  "none" is one load and one predicted branch.
  *
  * Context: begin runs where ->submit_bio runs (process context), end anywhere
- * up to hard interrupt.  Everything shared between the two is therefore
- * atomic, local_t, or this_cpu_*; the rest is owned by the I/O.
+ * up to hard interrupt.  Counters are therefore atomic or this_cpu_*.  The
+ * kernel's statistics cells are added to as the kernel itself does, which on
+ * machines without such an instruction may lose a count to an interrupt.
  */
 #ifndef TALLY_ACCT_H
 #define TALLY_ACCT_H
@@ -65,9 +66,6 @@ struct tally_busy {
 	u64 queue;		/* jiffies x I/Os in flight; mode round */
 };
 
-struct tally_pending {
-	local_t n[2];
-};
 
 /* What mode "exact" keeps. */
 struct tally_exact {
@@ -92,7 +90,7 @@ struct tally_acct {
 	union tally_modes modes;
 	struct block_device *whole;
 	struct tally_busy __percpu *busy;
-	struct tally_pending __percpu *pending_cells;
+	unsigned long __percpu *pending_cells;
 	struct tally_node_pair *nodes;	/* pernode only, nr_node_ids of them */
 
 	/*
@@ -142,28 +140,26 @@ struct tally_io {
 
 /* How long the I/O took, by the clock's resolution. */
 static __always_inline u64 tally_took(const struct tally_io *io,
-				      union tally_modes m)
+				      union tally_modes m, unsigned long now)
 {
 	if (m.clock == CLOCK_JIFFIES) {
-		const unsigned long took = jiffies - (unsigned long)io->start;
+		const unsigned long took = now - (unsigned long)io->start;
 
 		return unlikely(took) ? jiffies_to_nsecs(took) : 0;
 	}
-	if (m.clock == CLOCK_NS)
-		return ktime_get_ns() - io->start;
-	return 0;
+	return ktime_get_ns() - io->start;
 }
 
 /* What every kernel generation counts per CPU, on a partition or a disk. */
 static __always_inline void
-tally_count(struct block_device *bdev, const struct tally_io *io,
-	    enum req_op op, u64 ns)
+tally_count(struct block_device *bdev, const struct tally_io *io, int group,
+	    union tally_modes m, u64 ns)
 {
-	const int group = op_stat_group(op);
-
-	tally_stat_add(bdev, ios[group], 1);
-	tally_stat_add(bdev, sectors[group], io->sectors);
-	if (ns)
+	if (m.inflight) {
+		tally_stat_add(bdev, ios[group], 1);
+		tally_stat_add(bdev, sectors[group], io->sectors);
+	}
+	if (m.clock && ns)
 		tally_stat_add(bdev, nsecs[group], ns);
 }
 
@@ -172,6 +168,8 @@ tally_begin_modes(struct tally_acct *a, struct tally_io *io,
 		  union tally_modes m, struct block_device *bdev,
 		  enum req_op op, unsigned int sectors)
 {
+	unsigned long now;
+
 	io->bdev = bdev;
 	io->op = (__force u16)op;
 	io->sectors = sectors;
@@ -183,12 +181,13 @@ tally_begin_modes(struct tally_acct *a, struct tally_io *io,
 
 	io->dir = op_is_write(op);
 	part_stat_lock();
+	now = jiffies;
 	if (m.ticks)
-		tally_ticks_begin(a, io, m);
-	tally_inflight_begin(a, io, m);
+		tally_ticks_begin(a, io, m, now);
+	tally_inflight_begin(a, io, m, now);
 	tally_pending_begin(a, io, m);
 	if (m.clock == CLOCK_JIFFIES)
-		io->start = jiffies;
+		io->start = now;
 	else if (m.clock == CLOCK_NS)
 		io->start = ktime_get_ns();
 	part_stat_unlock();
@@ -198,7 +197,8 @@ static __always_inline void
 tally_end_modes(struct tally_acct *a, struct tally_io *io, union tally_modes m)
 {
 	struct block_device *bdev = io->bdev;
-	enum req_op op = (__force enum req_op)io->op;
+	const enum req_op op = (__force enum req_op)io->op;
+	unsigned long now;
 
 	if (m.inflight == INFLIGHT_NATIVE) {
 		tally_native_end(bdev, op, io->sectors, io->start);
@@ -206,19 +206,36 @@ tally_end_modes(struct tally_acct *a, struct tally_io *io, union tally_modes m)
 	}
 
 	part_stat_lock();
+	now = jiffies;
 	if (m.ticks)
-		tally_ticks_end(a, io, m);
-	if (m.inflight) {
-		const u64 ns = tally_took(io, m);
+		tally_ticks_end(a, io, m, now);
+	if (m.inflight || m.clock) {
+		const u64 ns = m.clock ? tally_took(io, m, now) : 0;
+		const int group = op_stat_group(op);
 
-		tally_count(bdev, io, op, ns);
+		tally_count(bdev, io, group, m, ns);
 		if (unlikely(bdev_is_partition(bdev)))
-			tally_count(bdev_whole(bdev), io, op, ns);
+			tally_count(bdev_whole(bdev), io, group, m, ns);
 	}
-	tally_pending_end(a, io, m);
 	tally_inflight_end(a, io, m);
+	tally_pending_end(a, io, m);
 	part_stat_unlock();
 }
+
+/*
+ * The profiles that are raced against each other are compiled each for itself,
+ * so that none pays for the choice between modes that another does not need;
+ * every other combination takes the general bodies.
+ */
+#define ACCT_MODES(i, p, t, c) ((union tally_modes){ {			\
+	.inflight = INFLIGHT_##i, .pending = PENDING_##p,		\
+	.ticks = TICKS_##t, .clock = CLOCK_##c } })
+
+#define TALLY_COMPILED_MODES(row)					\
+	row(ACCT_MODES(PERCPU, OFF, SAMPLED, JIFFIES))	/* linux-5.0 */	\
+	row(ACCT_MODES(SHARED, SHARED, ROUND, JIFFIES))/* linux-4.20 */ \
+	row(ACCT_MODES(SHARED, OFF, ROUND, JIFFIES))	/* 4.20, no DM */ \
+	row(ACCT_MODES(PERCPU, SHARED, SAMPLED, JIFFIES)) /* percpu-v1 */
 
 /**
  * tally_begin() - an I/O starts
@@ -239,18 +256,35 @@ tally_begin(struct tally_acct *a, struct tally_io *io,
 	if (m.all && unlikely(!blk_queue_io_stat(bdev_get_queue(bdev))))
 		m.all = 0;	/* queue/iostats is 0 */
 	io->modes = m;
-	if (m.all)
-		tally_begin_modes(a, io, m, bdev, op, sectors);
+	if (!m.all)
+		return;
+#define BEGIN(modes)							\
+	if (m.all == modes.all) {					\
+		tally_begin_modes(a, io, modes, bdev, op, sectors);	\
+		return;							\
+	}
+	TALLY_COMPILED_MODES(BEGIN)
+#undef BEGIN
+	tally_begin_modes(a, io, m, bdev, op, sectors);
 }
 
 /* tally_end() - the I/O of the matching tally_begin() has ended */
 static __always_inline void
 tally_end(struct tally_acct *a, struct tally_io *io)
 {
-	if (io->modes.all) {
-		WARN_ON_ONCE(io->modes.all != READ_ONCE(a->modes.all));
-		tally_end_modes(a, io, io->modes);
+	const union tally_modes m = io->modes;
+
+	if (!m.all)
+		return;
+	WARN_ON_ONCE(m.all != READ_ONCE(a->modes.all));
+#define END(modes)							\
+	if (m.all == modes.all) {					\
+		tally_end_modes(a, io, modes);				\
+		return;							\
 	}
+	TALLY_COMPILED_MODES(END)
+#undef END
+	tally_end_modes(a, io, m);
 }
 
 #endif /* TALLY_ACCT_H */

@@ -20,21 +20,21 @@
  * the stamp: with a stale one, a single read of /sys/block/D/stat credits all
  * the time since boot.  A plain store, only when the jiffy is another.
  */
-static __always_inline void tally_stamp(struct block_device *bdev)
+static __always_inline void
+tally_stamp(struct block_device *bdev, unsigned long now)
 {
-	const unsigned long now = jiffies;
-
 	if (unlikely(READ_ONCE(bdev->bd_stamp) != now))
 		WRITE_ONCE(bdev->bd_stamp, now);
 }
 
 static __always_inline void
-tally_percpu_begin(struct block_device *bdev, unsigned int dir)
+tally_percpu_begin(struct block_device *bdev, unsigned int dir,
+		   unsigned long now)
 {
-	tally_stamp(bdev);
+	tally_stamp(bdev, now);
 	tally_cell_add(bdev, dir, 1);
 	if (unlikely(bdev_is_partition(bdev))) {
-		tally_stamp(bdev_whole(bdev));
+		tally_stamp(bdev_whole(bdev), now);
 		tally_cell_add(bdev_whole(bdev), dir, 1);
 	}
 }
@@ -49,10 +49,10 @@ tally_percpu_end(struct block_device *bdev, unsigned int dir)
 
 static __always_inline void
 tally_inflight_begin(struct tally_acct *a, struct tally_io *io,
-		     union tally_modes m)
+		     union tally_modes m, unsigned long now)
 {
 	if (m.inflight == INFLIGHT_PERCPU) {
-		tally_percpu_begin(io->bdev, io->dir);
+		tally_percpu_begin(io->bdev, io->dir, now);
 	} else if (m.inflight == INFLIGHT_SHARED) {
 		atomic_inc(&a->shared.inflight.n[io->dir]);
 	} else if (m.inflight == INFLIGHT_SPLIT) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The tables of modes and profiles, and the rules for combining them.  A new
- * mode is a row here and a body in the header of its axis.
+ * mode is a row here, a number in acct.h, and a body in the header of its axis.
  */
 #include <linux/string.h>
 
@@ -26,7 +26,7 @@ static const struct tally_mode inflight_modes[INFLIGHT_MODES] = {
 static const struct tally_mode pending_modes[PENDING_MODES] = {
 	[PENDING_OFF]	 = { "off", "no second counter, as in 5.0" },
 	[PENDING_SHARED] = { "shared", "atomic_inc_return and atomic_dec_return, as up to 4.20" },
-	[PENDING_PERCPU] = { "percpu", "a pair per CPU, as since 5.18" },
+	[PENDING_PERCPU] = { "percpu", "a counter per CPU, as since 5.18" },
 };
 
 static const struct tally_mode ticks_modes[TICKS_MODES] = {
@@ -54,6 +54,7 @@ static const struct {
 	[TALLY_AXIS_CLOCK]	= { clock_modes, CLOCK_MODES },
 };
 
+/* As ACCT_MODES, but as an initializer. */
 #define MODES(i, p, t, c) { {						\
 	.inflight = INFLIGHT_##i, .pending = PENDING_##p,		\
 	.ticks = TICKS_##t, .clock = CLOCK_##c } }
@@ -139,7 +140,7 @@ static int parse_mode(union tally_modes *m, enum tally_axis axis,
 	unsigned int i;
 
 	for (i = 0; i < axes[axis].count; i++)
-		if (sysfs_streq(word, axes[axis].modes[i].name)) {
+		if (!strcmp(word, axes[axis].modes[i].name)) {
 			m->axis[axis] = i;
 			return 0;
 		}
@@ -169,7 +170,7 @@ int tally_modes_resolve(union tally_modes *m, bool mapped, const char *profile,
 
 	if (*profile) {
 		for (i = 0; i < tally_profile_count && !named; i++)
-			if (sysfs_streq(profile, tally_profiles[i].name))
+			if (!strcmp(profile, tally_profiles[i].name))
 				named = &tally_profiles[i];
 		if (!named)
 			return tally_refuse(rq, -EINVAL,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * All that the counting core (acct.h, inflight.h, pending.h, ticks.h, read.h)
+ * All that the counting core (acct.h, inflight.h, pending.h, ticks.h)
  * sees of a kernel.  In user space the same names come from shim.h, which the
  * tests bring along, so that one source is counted, replayed and raced there.
  */

@@ -68,16 +68,22 @@ static ssize_t store_word(struct device *dev, int axis, const char *buf,
 			  size_t count)
 {
 	const char *mode[TALLY_AXES] = { };
+	char word[TALLY_PROFILE_LEN];
+	size_t len = count;
 	int err;
 
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
-	/* Nothing empty, no NUL inside. */
-	if (!count || *buf == '\n' || strlen(buf) != count)
+	/* One word, one newline at most, no NUL inside; unknown if too long. */
+	if (len && buf[len - 1] == '\n')
+		len--;
+	if (!len || len >= sizeof(word) || strnlen(buf, len) != len)
 		return -EINVAL;
+	memcpy(word, buf, len);
+	word[len] = '\0';
 	if (axis >= 0)
-		mode[axis] = buf;
-	err = tally_disk_set(dev_to_td(dev), axis < 0 ? buf : "", mode, NULL);
+		mode[axis] = word;
+	err = tally_disk_set(dev_to_td(dev), axis < 0 ? word : "", mode, NULL);
 	return err ? err : count;
 }
 

@@ -14,44 +14,63 @@
  *            an end, and at a start if anything is in flight
  *   exact    count, start and total in ns under a lock: the yardstick
  *
- * A model has one stamp per disk.  What it adds is kept in cells of its own
- * and mirrored into the kernel's io_ticks of the partition and the disk.
+ * A model has one stamp per disk, where each generation had one per partition
+ * too: the disk's busy time is right, a partition's counts only the jiffies that
+ * its own I/O won.  What a model adds is kept in cells of its own and mirrored
+ * into the kernel's io_ticks of the partition and the disk.
  */
 #ifndef TALLY_ACCT_TICKS_H
 #define TALLY_ACCT_TICKS_H
 
+/*
+ * Credit busy time that ends now.  Under percpu the kernel's reader credits the
+ * time since bd_stamp by itself: what it has had already is not mirrored again.
+ */
 static __always_inline void
-tally_busy_add(struct tally_acct *a, struct block_device *bdev, u64 jiffs)
+tally_busy_add(struct tally_acct *a, struct block_device *bdev,
+	       union tally_modes m, unsigned long jiffs, unsigned long now)
 {
 	this_cpu_add(a->busy->ticks, jiffs);
+	if (m.inflight == INFLIGHT_PERCPU) {
+		const unsigned long since = now - READ_ONCE(bdev->bd_stamp);
+
+		tally_stamp(bdev, now);
+		jiffs = min(jiffs, since);
+	}
 	part_stat_add(bdev, io_ticks, jiffs);
 }
 
+/*
+ * 4.20 let a CPU whose jiffy was already passed by the stamp subtract; we let
+ * it pass.
+ */
 static __always_inline void
 tally_round(struct tally_acct *a, struct block_device *bdev,
-	    union tally_modes m)
+	    union tally_modes m, unsigned long now)
 {
-	const unsigned long now = jiffies;
-	unsigned long stamp = READ_ONCE(a->shared.stamp);
+	const unsigned long stamp = READ_ONCE(a->shared.stamp);
 	unsigned int inflight;
 
-	if (likely(stamp == now))
+	if (likely(!time_after(now, stamp)))
 		return;
 	inflight = tally_inflight_total(a, m);
 	if (inflight) {
-		tally_busy_add(a, bdev, now - stamp);
+		tally_busy_add(a, bdev, m, now - stamp, now);
 		this_cpu_add(a->busy->queue, (u64)inflight * (now - stamp));
 	}
 	WRITE_ONCE(a->shared.stamp, now);
 }
 
-/* The winner of the jiffy gets the time since the stamp, the others 0. */
-static __always_inline unsigned long tally_win(struct tally_acct *a)
+/*
+ * The winner of the jiffy gets the time since the stamp, the others 0.  The
+ * test was "another jiffy" until 5.18, "a later one" since (d80c228d4464).
+ */
+static __always_inline unsigned long
+tally_win(struct tally_acct *a, union tally_modes m, unsigned long now)
 {
-	const unsigned long now = jiffies;
-	unsigned long stamp = READ_ONCE(a->shared.stamp);
+	const unsigned long stamp = READ_ONCE(a->shared.stamp);
 
-	if (likely(!time_after(now, stamp)))
+	if (m.ticks == TICKS_CHECKED ? !time_after(now, stamp) : now == stamp)
 		return 0;
 	if (cmpxchg(&a->shared.stamp, stamp, now) != stamp)
 		return 0;
@@ -60,18 +79,16 @@ static __always_inline unsigned long tally_win(struct tally_acct *a)
 
 static __always_inline void
 tally_update_ticks(struct tally_acct *a, struct block_device *bdev,
-		   union tally_modes m, bool end)
+		   union tally_modes m, unsigned long now, bool end)
 {
-	const unsigned long elapsed = tally_win(a);
+	const unsigned long elapsed = tally_win(a, m, now);
 
 	if (likely(!elapsed))
 		return;
-	if (m.ticks == TICKS_SAMPLED)
-		tally_busy_add(a, bdev, 1);
-	else if (m.ticks == TICKS_ELAPSED)
-		tally_busy_add(a, bdev, end ? elapsed : 1);
+	if (m.ticks == TICKS_SAMPLED || (m.ticks == TICKS_ELAPSED && !end))
+		tally_busy_add(a, bdev, m, 1, now);
 	else if (end || tally_inflight_total(a, m))
-		tally_busy_add(a, bdev, elapsed);
+		tally_busy_add(a, bdev, m, elapsed, now);
 }
 
 static inline void tally_exact_begin(struct tally_acct *a)
@@ -105,25 +122,39 @@ static inline void tally_exact_end(struct tally_acct *a,
 
 static __always_inline void
 tally_ticks_begin(struct tally_acct *a, struct tally_io *io,
-		  union tally_modes m)
+		  union tally_modes m, unsigned long now)
 {
 	if (m.ticks == TICKS_ROUND)
-		tally_round(a, io->bdev, m);
+		tally_round(a, io->bdev, m, now);
 	else if (m.ticks == TICKS_EXACT)
 		tally_exact_begin(a);
 	else
-		tally_update_ticks(a, io->bdev, m, false);
+		tally_update_ticks(a, io->bdev, m, now, false);
 }
 
 static __always_inline void
-tally_ticks_end(struct tally_acct *a, struct tally_io *io, union tally_modes m)
+tally_ticks_end(struct tally_acct *a, struct tally_io *io, union tally_modes m,
+		unsigned long now)
 {
 	if (m.ticks == TICKS_ROUND)
-		tally_round(a, io->bdev, m);
+		tally_round(a, io->bdev, m, now);
 	else if (m.ticks == TICKS_EXACT)
 		tally_exact_end(a, io->bdev);
 	else
-		tally_update_ticks(a, io->bdev, m, true);
+		tally_update_ticks(a, io->bdev, m, now, true);
+}
+
+/* The running kernel's reader, for native: as elapsed and checked, on its stamp. */
+static inline void tally_native_before_read(struct tally_acct *a,
+					    union tally_modes m,
+					    unsigned long now)
+{
+	struct block_device *bdev = a->whole;
+	const unsigned long stamp = READ_ONCE(bdev->bd_stamp);
+
+	if (time_after(now, stamp) &&
+	    cmpxchg(&bdev->bd_stamp, stamp, now) == stamp)
+		part_stat_add(bdev, io_ticks, now - stamp);
 }
 
 /*
@@ -134,12 +165,17 @@ tally_ticks_end(struct tally_acct *a, struct tally_io *io, union tally_modes m)
 static inline void tally_ticks_before_read(struct tally_acct *a,
 					   union tally_modes m)
 {
+	unsigned long now;
+
 	part_stat_lock();
+	now = jiffies;
 	if (m.ticks == TICKS_ROUND)
-		tally_round(a, a->whole, m);
+		tally_round(a, a->whole, m, now);
 	else if ((m.ticks == TICKS_ELAPSED || m.ticks == TICKS_CHECKED) &&
 		 tally_inflight_total(a, m))
-		tally_update_ticks(a, a->whole, m, true);
+		tally_update_ticks(a, a->whole, m, now, true);
+	else if (m.inflight == INFLIGHT_NATIVE && tally_inflight_total(a, m))
+		tally_native_before_read(a, m, now);
 	part_stat_unlock();
 }
 

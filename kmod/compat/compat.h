@@ -115,7 +115,21 @@ struct tally_shape {
 	bool synchronous;		/* completes before submit_bio returns */
 };
 
-#define TALLY_SECTORS_MAX	(UINT_MAX >> SECTOR_SHIFT)
+/* The most sectors of one bio, in whole pages: no block size is cut. */
+#define TALLY_SECTORS_MAX	((UINT_MAX >> SECTOR_SHIFT) & \
+				 ~((unsigned int)(PAGE_SIZE >> SECTOR_SHIFT) - 1))
+
+/*
+ * What the lowers of a map come to, beside their limits.  Since 6.11 these are
+ * part of the limits, and stacked with them; before they were queue flags.
+ */
+struct tally_lowers {
+	bool nowait;		/* every one can */
+	bool write_cache;	/* some one has it */
+	bool fua;		/* every one with a cache can */
+	bool stable_writes;	/* some one needs them */
+	bool rotational;	/* some one is */
+};
 
 #ifdef TALLY_HAVE_LIMITS_FEATURES
 #define tally_alloc_disk(shape, node) ({				\
@@ -164,8 +178,8 @@ static inline void tally_stack_claim(struct queue_limits *lim, bool fua)
  * stays as it is.
  */
 static inline int tally_stack_apply(struct gendisk *disk,
-				    struct queue_limits *lim, bool nowait,
-				    bool write_cache, bool fua)
+				    struct queue_limits *lim,
+				    const struct tally_lowers *lowers)
 {
 	struct queue_limits now = queue_limits_start_update(disk->queue);
 	struct queue_limits new = *lim;
@@ -219,18 +233,26 @@ static inline void tally_stack_claim(struct queue_limits *lim, bool fua)
 	lim->max_secure_erase_sectors = 0;
 }
 
+static inline void tally_queue_flag(struct request_queue *q, unsigned int flag,
+				    bool on)
+{
+	if (on)
+		blk_queue_flag_set(flag, q);
+	else
+		blk_queue_flag_clear(flag, q);
+}
+
 static inline int tally_stack_apply(struct gendisk *disk,
-				    struct queue_limits *lim, bool nowait,
-				    bool write_cache, bool fua)
+				    struct queue_limits *lim,
+				    const struct tally_lowers *lowers)
 {
 	struct request_queue *q = disk->queue;
 
 	q->limits = *lim;
-	if (nowait)
-		blk_queue_flag_set(QUEUE_FLAG_NOWAIT, q);
-	else
-		blk_queue_flag_clear(QUEUE_FLAG_NOWAIT, q);
-	blk_queue_write_cache(q, write_cache, fua);
+	tally_queue_flag(q, QUEUE_FLAG_NOWAIT, lowers->nowait);
+	tally_queue_flag(q, QUEUE_FLAG_STABLE_WRITES, lowers->stable_writes);
+	tally_queue_flag(q, QUEUE_FLAG_NONROT, !lowers->rotational);
+	blk_queue_write_cache(q, lowers->write_cache, lowers->fua);
 	disk_update_readahead(disk);
 	return 0;
 }

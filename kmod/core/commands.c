@@ -9,6 +9,8 @@ static int run_info(struct tally_request *rq)
 {
 	struct tally_info *info = rq->arg;
 
+	if (info->pad)
+		return tally_refuse(rq, -EINVAL, "padding is not zero");
 	memset(info, 0, sizeof(*info));
 	info->version[0] = TALLY_VERSION_MAJOR;
 	info->version[1] = TALLY_VERSION_MINOR;

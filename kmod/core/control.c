@@ -9,6 +9,7 @@
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
+#include <linux/sched/mm.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -215,6 +216,11 @@ static int carry_out(const struct tally_command *cmd, void __user *arg)
 	memcpy(rq->arg, &head, sizeof(head));
 	rq->head = &head;
 
+	/* What cannot be written to is found out before anything happens. */
+	if (copy_to_user(arg, rq->arg, min_t(size_t, size, cmd->size))) {
+		err = -EFAULT;
+		goto free_arg;
+	}
 	err = cmd->run(rq);
 	if (err)
 		goto reason;
@@ -238,6 +244,7 @@ static long control_ioctl(struct file *file, unsigned int nr, unsigned long arg)
 {
 	const struct tally_command *cmd;
 	struct module *owner;
+	unsigned int noio;
 	int err;
 
 	if (_IOC_TYPE(nr) != TALLY_IOC_TYPE ||
@@ -248,7 +255,13 @@ static long control_ioctl(struct file *file, unsigned int nr, unsigned long arg)
 	cmd = command_get(_IOC_NR(nr), &owner);
 	if (!cmd)
 		return -ENOTTY;
+	/*
+	 * A resume must not wait for memory that is freed by writing to the map
+	 * it would resume; nor may it wait for a lock whose holder does.
+	 */
+	noio = memalloc_noio_save();
 	err = carry_out(cmd, (void __user *)arg);
+	memalloc_noio_restore(noio);
 	module_put(owner);
 	return err;
 }

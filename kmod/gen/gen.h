@@ -46,6 +46,7 @@ struct gen_thread {
 	u64 ended;
 
 	struct gen_slot *slots;	/* depth of them */
+	struct bio pattern;	/* never submitted */
 
 	/* slots whose I/O has ended; filled from any context */
 	struct llist_head done ____cacheline_aligned_in_smp;

@@ -89,9 +89,12 @@ static int place_threads(struct gen_run *run, const struct tally_gen_run *req,
 			 struct tally_request *rq)
 {
 	const u32 __user *cpus = u64_to_user_ptr(req->cpus);
-	unsigned int i, cpu = nr_cpu_ids;
+	unsigned int i;
+	int next = -1;
 
 	for (i = 0; i < run->nr_threads; i++) {
+		u32 cpu;
+
 		if (req->cpus) {
 			if (get_user(cpu, cpus + i))
 				return -EFAULT;
@@ -101,13 +104,23 @@ static int place_threads(struct gen_run *run, const struct tally_gen_run *req,
 					cpu, cpumask_first(cpu_online_mask),
 					cpumask_last(cpu_online_mask));
 		} else {
-			cpu = cpumask_next(cpu, cpu_online_mask);
-			if (cpu >= nr_cpu_ids)
-				cpu = cpumask_first(cpu_online_mask);
+			next = cpumask_next(next, cpu_online_mask);
+			if (next >= nr_cpu_ids)
+				next = cpumask_first(cpu_online_mask);
+			cpu = next;
 		}
 		run->threads[i].cpu = cpu;
 	}
 	return 0;
+}
+
+/* splitmix64: neighbouring numbers come out far apart. */
+static u64 mix(u64 x)
+{
+	x += 0x9e3779b97f4a7c15ULL;
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+	return x ^ (x >> 31);
 }
 
 static void seed_threads(struct gen_run *run, u64 seed)
@@ -118,8 +131,8 @@ static void seed_threads(struct gen_run *run, u64 seed)
 		struct gen_thread *t = &run->threads[i];
 
 		t->next = div_u64(run->blocks * i, run->nr_threads);
-		/* Spread by the golden ratio; never zero. */
-		t->random = (seed + i + 1) * 0x9e3779b97f4a7c15ULL ?: 1;
+		/* No two threads alike, nor of runs with close seeds. */
+		t->random = mix(mix(seed) + i) ?: 1;
 	}
 }
 

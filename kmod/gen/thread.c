@@ -14,7 +14,7 @@
 
 /* -------------------------------------------------------------------- walk */
 
-static bool more(struct gen_thread *t)
+static __always_inline bool more(struct gen_thread *t)
 {
 	const struct gen_run *run = t->run;
 
@@ -33,7 +33,7 @@ static u64 next_random(struct gen_thread *t)
 	return x * 0x2545f4914f6cdd1dULL;
 }
 
-static sector_t next_sector(struct gen_thread *t)
+static __always_inline sector_t next_sector(struct gen_thread *t)
 {
 	const struct gen_run *run = t->run;
 	u64 block;
@@ -48,19 +48,24 @@ static sector_t next_sector(struct gen_thread *t)
 	return run->start + block * run->block_sectors;
 }
 
-static void prepare(struct gen_thread *t, struct gen_slot *s)
+/*
+ * bio_endio() has let go of all that the bio held.  Its cgroup is looked up once
+ * per thread, for the pattern, and copied.
+ */
+static __always_inline void prepare(struct gen_thread *t, struct gen_slot *s)
 {
-	struct gen_run *run = t->run;
+	const struct gen_run *run = t->run;
 
-	/* bio_endio() has let go of all that bio_init() takes. */
-	bio_init(&s->bio, run->bdev, &s->vec, 1, run->opf);
+	bio_init(&s->bio, NULL, &s->vec, 1, run->opf);
+	s->bio.bi_bdev = run->bdev;
+	bio_clone_blkg_association(&s->bio, &t->pattern);
 	s->bio.bi_vcnt = 1;
 	s->bio.bi_iter.bi_size = run->block_sectors << SECTOR_SHIFT;
 	s->bio.bi_iter.bi_sector = next_sector(t);
 	t->issued++;
 }
 
-static void count(struct gen_thread *t, struct gen_slot *s)
+static __always_inline void count(struct gen_thread *t, struct gen_slot *s)
 {
 	if (likely(!s->bio.bi_status)) {
 		t->ios++;
@@ -70,7 +75,7 @@ static void count(struct gen_thread *t, struct gen_slot *s)
 		t->error = blk_status_to_errno(s->bio.bi_status);
 }
 
-static void breathe(void)
+static __always_inline void breathe(void)
 {
 	if (unlikely(need_resched()))
 		cond_resched();
@@ -152,12 +157,14 @@ int gen_thread_main(void *data)
 	struct gen_run *run = t->run;
 
 	wait_event(run->gate, READ_ONCE(run->go));
+	bio_init(&t->pattern, run->bdev, NULL, 0, run->opf);
 	WRITE_ONCE(t->begun, ktime_get_ns());
 	if (run->depth == 1)
 		walk_sync(t);
 	else
 		walk_deep(t);
 	WRITE_ONCE(t->ended, ktime_get_ns());
+	bio_uninit(&t->pattern);
 
 	if (atomic_dec_and_test(&run->running))
 		complete_all(&run->ended);

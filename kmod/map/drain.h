@@ -21,6 +21,11 @@ static __always_inline bool drain_tryget(struct percpu_ref *ref)
 	if (likely(__ref_is_percpu(ref, &count))) {
 		this_cpu_inc(*count);
 		preempt_enable();
+		/*
+		 * What was changed while drained is seen after this: pairs with
+		 * the barrier in undrain().  The slow path is ordered by itself.
+		 */
+		smp_rmb();
 		return true;
 	}
 	preempt_enable();

@@ -5,7 +5,8 @@
  *   submit_bio - gate and drain reference - account begin - map - lower disk
  *   lower disk - account end - original completion - drain reference put
  *
- * One clone per original, from a bioset with a per-CPU cache.  Hooking the
+ * One clone per original, from a bioset with a per-CPU cache (which kernels
+ * before 6.3 use for polled bios only).  Hooking the
  * original's completion in place would hang: a chain parent completes after
  * children that may be deferred behind the very drain that waits for it.
  *
@@ -139,6 +140,39 @@ static void map_end_fragment(struct bio *bio)
 	map_io_put(io);
 }
 
+/* ---------------------------------------------------------- where it goes */
+
+/* In: x->length as wanted, inside the segment. */
+static __always_inline void map_extent(const struct tally_target *ti,
+				       sector_t sector,
+				       struct tally_extent *x)
+{
+	if (likely(ti->bdev)) {
+		x->bdev = ti->bdev;
+		x->sector = sector + ti->delta;
+	} else {
+		ti->type->map(ti, sector - ti->start, x);
+	}
+}
+
+/*
+ * The clone is made without a device and given one after: the other way round
+ * the block layer would look up a blkg for the current task first, and then
+ * that of the source.
+ */
+static __always_inline struct bio *
+map_clone(struct block_device *bdev, struct bio *orig, gfp_t gfp,
+	  struct bio_set *set)
+{
+	struct bio *clone = bio_alloc_clone(NULL, orig, gfp, set);
+
+	if (likely(clone)) {
+		clone->bi_bdev = bdev;
+		bio_clone_blkg_association(clone, orig);
+	}
+	return clone;
+}
+
 /* -------------------------------------------------------------- fragments */
 
 static struct bio *flush_fragment(struct map_io *io, gfp_t gfp)
@@ -159,15 +193,14 @@ static struct bio *data_fragment(struct map_io *io, gfp_t gfp)
 	struct bio *orig = io->orig;
 	const sector_t sector = orig->bi_iter.bi_sector + io->done;
 	struct tally_target *ti = tally_table_find(io->map->live, sector);
-	const sector_t offset = sector - ti->start;
 	struct tally_extent x = {
 		.length = min_t(sector_t, bio_sectors(orig) - io->done,
-				ti->length - offset),
+				ti->start + ti->length - sector),
 	};
 	struct bio *bio;
 
-	ti->type->map(ti, offset, &x);
-	bio = bio_alloc_clone(x.bdev, orig, gfp, &io->map->fragments);
+	map_extent(ti, sector, &x);
+	bio = map_clone(x.bdev, orig, gfp, &io->map->fragments);
 	if (!bio)
 		return NULL;
 	bio_advance(bio, (u64)io->done << SECTOR_SHIFT);
@@ -216,13 +249,7 @@ static void map_feed(struct map_io *io, gfp_t gfp)
 
 /* ------------------------------------------------------------- submission */
 
-/*
- * The record of an original, with a clone for bdev in it; NULL: NOWAIT.
- *
- * The clone is made without a device and given one after: the other way round
- * the block layer would look up a blkg for the current task first, and then
- * that of the source.
- */
+/* The record of an original, with a clone for bdev in it; NULL: NOWAIT. */
 static __always_inline struct map_io *
 map_io_alloc(struct tally_map *m, struct bio *orig, struct block_device *bdev)
 {
@@ -236,12 +263,10 @@ map_io_alloc(struct tally_map *m, struct bio *orig, struct block_device *bdev)
 	 * the source itself may come from a pool without one.
 	 */
 	orig->bi_opf = opf | REQ_ALLOC_CACHE;
-	clone = bio_alloc_clone(NULL, orig, gfp, &m->ios);
+	clone = map_clone(bdev, orig, gfp, &m->ios);
 	orig->bi_opf = opf;
 	if (unlikely(!clone))
 		return NULL;
-	clone->bi_bdev = bdev;
-	bio_clone_blkg_association(clone, orig);
 	io = container_of(clone, struct map_io, clone);
 	io->map = m;
 	io->orig = orig;
@@ -275,7 +300,6 @@ static __always_inline void map_bio(struct tally_map *m, struct bio *orig)
 	struct tally_table *t = m->live;
 	struct tally_extent x = { .length = sectors };
 	struct tally_target *ti;
-	sector_t offset;
 	struct map_io *io;
 
 	/* The table may have shrunk since the block layer looked. */
@@ -288,10 +312,9 @@ static __always_inline void map_bio(struct tally_map *m, struct bio *orig)
 	ti = t->targets;
 	if (unlikely(t->count > 1))
 		ti = tally_table_find(t, sector);
-	offset = sector - ti->start;
-	if (unlikely(sectors > ti->length - offset))
+	if (unlikely(sectors > ti->start + ti->length - sector))
 		goto pieces;
-	ti->type->map(ti, offset, &x);
+	map_extent(ti, sector, &x);
 	if (unlikely(x.length < sectors))
 		goto pieces;
 
@@ -319,52 +342,53 @@ put:
 
 /*
  * The gate is shut.  Under the lock look again: resume opens it first and takes
- * the deferred bios second, under the same lock, so none is left behind.
+ * the deferred bios second, under the same lock, so none is left behind.  true:
+ * it was opened, and we are in.
  */
-static noinline void map_defer(struct tally_map *m, struct bio *bio)
+static noinline bool map_defer(struct tally_map *m, struct bio *bio)
 {
+	blk_status_t status = BLK_STS_OK;
 	unsigned long flags;
+	bool in;
 
 	spin_lock_irqsave(&m->defer_lock, flags);
-	if (drain_tryget(&m->drain)) {
-		spin_unlock_irqrestore(&m->defer_lock, flags);
-		map_bio(m, bio);
-		return;
-	}
-	if (!m->dead && m->live && !(bio->bi_opf & REQ_NOWAIT)) {
-		bio_list_add(&m->deferred, bio);
-		spin_unlock_irqrestore(&m->defer_lock, flags);
-		return;
-	}
-	spin_unlock_irqrestore(&m->defer_lock, flags);
-	if ((bio->bi_opf & REQ_NOWAIT) && !m->dead && m->live)
-		bio_wouldblock_error(bio);
+	in = drain_tryget(&m->drain);
+	if (in)
+		;
+	else if (m->dead || !m->live)
+		status = BLK_STS_IOERR;
+	else if (bio->bi_opf & REQ_NOWAIT)
+		status = BLK_STS_AGAIN;
 	else
+		bio_list_add(&m->deferred, bio);
+	spin_unlock_irqrestore(&m->defer_lock, flags);
+
+	if (status == BLK_STS_AGAIN)
+		bio_wouldblock_error(bio);
+	else if (status)
 		bio_io_error(bio);
+	return in;
 }
 
 void tally_map_submit(struct bio *bio)
 {
 	struct tally_map *m = disk_to_map(bio->bi_bdev->bd_disk);
 
-	if (likely(drain_tryget(&m->drain)))
+	if (likely(drain_tryget(&m->drain)) || map_defer(m, bio))
 		map_bio(m, bio);
-	else
-		map_defer(m, bio);
 }
 
-/* Bios that a resume let go, and I/Os that wait for memory or a stage. */
+/*
+ * I/Os that wait for memory or for their data stage.  Takes fragments only,
+ * never a record of the map, whose reserve may be what waits here.
+ */
 void tally_map_work(struct work_struct *work)
 {
 	struct tally_map *m = container_of(work, struct tally_map, work);
-	struct bio_list ready;
 	struct map_io *io, *next;
 	LIST_HEAD(more);
-	struct bio *bio;
 
 	spin_lock_irq(&m->defer_lock);
-	ready = m->ready;
-	bio_list_init(&m->ready);
 	list_splice_init(&m->more, &more);
 	spin_unlock_irq(&m->defer_lock);
 
@@ -372,6 +396,4 @@ void tally_map_work(struct work_struct *work)
 		list_del(&io->more);
 		map_feed(io, GFP_NOIO);
 	}
-	while ((bio = bio_list_pop(&ready)))
-		submit_bio_noacct(bio);
 }

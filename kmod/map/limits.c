@@ -5,7 +5,6 @@
 struct stack {
 	struct tally_table *t;
 	bool discard;			/* every lower can */
-	bool fua;			/* every lower with a cache can */
 };
 
 static int stack_run(struct tally_target *ti, struct block_device *bdev,
@@ -14,15 +13,18 @@ static int stack_run(struct tally_target *ti, struct block_device *bdev,
 	struct request_queue *q = bdev_get_queue(bdev);
 	struct stack *s = data;
 	struct tally_table *t = s->t;
+	struct tally_lowers *sum = &t->sum;
 
 	/* A misalignment of physical blocks costs, but works: as in DM. */
 	blk_stack_limits(&t->limits, &q->limits,
 			 get_start_sect(bdev) + start);
 	s->discard &= !!bdev_max_discard_sectors(bdev);
-	t->nowait &= !!bdev_nowait(bdev);
+	sum->nowait &= !!bdev_nowait(bdev);
+	sum->stable_writes |= !!bdev_stable_writes(bdev);
+	sum->rotational |= !bdev_nonrot(bdev);
 	if (bdev_write_cache(bdev)) {
-		t->write_cache = true;
-		s->fua &= !!bdev_fua(bdev);
+		sum->write_cache = true;
+		sum->fua &= !!bdev_fua(bdev);
 	}
 	return 0;
 }
@@ -47,16 +49,17 @@ static int check_blocks(struct tally_table *t, struct tally_request *rq)
 
 int tally_table_limits(struct tally_table *t, struct tally_request *rq)
 {
-	struct stack s = { .t = t, .discard = true, .fua = true };
+	struct stack s = { .t = t, .discard = true };
 	unsigned int i;
 
-	t->nowait = true;
+	t->sum.nowait = true;
+	t->sum.fua = true;
 	tally_stack_init(&t->limits);
 	for (i = 0; i < t->count; i++)
 		t->targets[i].type->each(&t->targets[i], stack_run, &s);
-	t->fua = t->write_cache && s.fua;
+	t->sum.fua &= t->sum.write_cache;
 	if (!s.discard)
 		tally_stack_no_discard(&t->limits);
-	tally_stack_claim(&t->limits, t->fua);
+	tally_stack_claim(&t->limits, t->sum.fua);
 	return check_blocks(t, rq);
 }

@@ -20,6 +20,7 @@ static int __init tally_map_init(void)
 static void __exit tally_map_exit(void)
 {
 	tally_commands_unregister(&commands);
+	tally_map_wait_freed();
 }
 
 module_init(tally_map_init);

@@ -2,8 +2,8 @@
 /* Life of a mapped device: create, load, suspend, resume, remove. */
 #include <linux/idr.h>
 #include <linux/module.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 
 #include "map/map.h"
 
@@ -11,6 +11,7 @@
 
 DEFINE_MUTEX(tally_topology);
 static LIST_HEAD(all_maps);		/* under tally_topology */
+static atomic_t disks = ATOMIC_INIT(0);	/* whose ->free_disk is to come */
 static DEFINE_IDA(indexes);
 
 /* ------------------------------------------------------------------ drain */
@@ -20,70 +21,97 @@ static void drain_released(struct percpu_ref *ref)
 	wake_up_all(&container_of(ref, struct tally_map, drain)->drained);
 }
 
-/* Open the gate, then let go what waited at it; see map_defer(). */
-static void undrain(struct tally_map *m)
+/*
+ * Open the gate and take what waited at it; see map_defer().  The caller
+ * submits it once it holds no lock.
+ */
+static void undrain(struct tally_map *m, struct bio_list *waited)
 {
 	lockdep_assert_held(&m->lock);
 	/*
-	 * What was changed while drained is visible to whoever gets a
-	 * reference: pairs with the ordered increment in tryget_live.
+	 * What was changed while drained is seen by whoever gets a reference:
+	 * pairs with the barrier in drain_tryget().
 	 */
 	smp_mb();
 	percpu_ref_resurrect(&m->drain);
 
 	spin_lock_irq(&m->defer_lock);
-	bio_list_merge(&m->ready, &m->deferred);
+	bio_list_merge(waited, &m->deferred);
 	bio_list_init(&m->deferred);
 	spin_unlock_irq(&m->defer_lock);
-	queue_work(m->wq, &m->work);
+}
+
+static void submit_waited(struct bio_list *waited)
+{
+	struct bio *bio;
+
+	while ((bio = bio_list_pop(waited)))
+		submit_bio_noacct(bio);
 }
 
 /* Shut the gate and wait until nothing is in flight. */
-static int drain(struct tally_map *m)
+static int drain(struct tally_map *m, struct bio_list *waited)
 {
 	lockdep_assert_held(&m->lock);
 	percpu_ref_kill(&m->drain);
 	if (!wait_event_killable(m->drained, percpu_ref_is_zero(&m->drain)))
 		return 0;
-	undrain(m);
+	undrain(m, waited);
 	return -EINTR;
+}
+
+/* Taken by whoever drains or opens the gate; -ENODEV once it is removed. */
+static int lock_map(struct tally_map *m)
+{
+	if (mutex_lock_killable(&m->lock))
+		return -EINTR;
+	if (!m->gone)
+		return 0;
+	mutex_unlock(&m->lock);
+	return -ENODEV;
 }
 
 static int map_quiesce(struct tally_disk *td)
 {
 	struct tally_map *m = container_of(td, struct tally_map, td);
-	int err = 0;
+	struct bio_list waited = BIO_EMPTY_LIST;
+	int err = lock_map(m);
 
-	if (mutex_lock_killable(&m->lock))
-		return -EINTR;
+	if (err)
+		return err;
 	if (!m->suspended)
-		err = drain(m);
+		err = drain(m, &waited);
 	if (err)
 		mutex_unlock(&m->lock);
+	submit_waited(&waited);
 	return err;
 }
 
 static void map_unquiesce(struct tally_disk *td)
 {
 	struct tally_map *m = container_of(td, struct tally_map, td);
+	struct bio_list waited = BIO_EMPTY_LIST;
 
 	if (!m->suspended)
-		undrain(m);
+		undrain(m, &waited);
 	mutex_unlock(&m->lock);
+	submit_waited(&waited);
 }
 
 int tally_map_suspend(struct tally_map *m)
 {
-	int err = 0;
+	struct bio_list waited = BIO_EMPTY_LIST;
+	int err = lock_map(m);
 
-	if (mutex_lock_killable(&m->lock))
-		return -EINTR;
+	if (err)
+		return err;
 	if (!m->suspended) {
-		err = drain(m);
+		err = drain(m, &waited);
 		if (!err)
 			WRITE_ONCE(m->suspended, true);
 	}
 	mutex_unlock(&m->lock);
+	submit_waited(&waited);
 	return err;
 }
 
@@ -96,33 +124,49 @@ bool tally_bdev_is_map(struct block_device *bdev)
 	return bdev->bd_disk->fops == &map_fops;
 }
 
-/* How many maps lie on top of each other below t; -ELOOP if m is among them. */
-static int depth_below(struct tally_table *t, struct tally_map *m, int budget)
+/*
+ * Walks visit each map once: it is marked with the number of the walk, and
+ * keeps what came out.  They end, because there are no loops yet.
+ */
+static unsigned int walk;
+
+static int depth_of(struct tally_map *m, struct tally_map *self);
+
+/* How many maps lie on top of each other below t; -ELOOP: self is one. */
+static int depth_below(struct tally_table *t, struct tally_map *self)
 {
-	unsigned int i, slot;
-	int deepest = 0;
+	int depth, deepest = 0;
+	unsigned int i;
 
-	if (budget < 0)
-		return -ELOOP;
 	for (i = 0; t && i < t->nr_lowers; i++) {
-		struct tally_map *lower;
-
 		if (!tally_bdev_is_map(t->flat[i]))
 			continue;
-		lower = disk_to_map(t->flat[i]->bd_disk);
-		if (lower == m)
-			return -ELOOP;
-		for (slot = 0; slot < 2; slot++) {
-			int depth = depth_below(slot ? lower->inactive
-						     : lower->live,
-						m, budget - 1);
-
-			if (depth < 0)
-				return depth;
-			deepest = max(deepest, depth + 1);
-		}
+		depth = depth_of(disk_to_map(t->flat[i]->bd_disk), self);
+		if (depth < 0)
+			return depth;
+		deepest = max(deepest, depth);
 	}
 	return deepest;
+}
+
+/* The same from m down, m included. */
+static int depth_of(struct tally_map *m, struct tally_map *self)
+{
+	int live, inactive;
+
+	if (m == self)
+		return -ELOOP;
+	if (m->mark == walk)
+		return m->depth;
+	live = depth_below(m->live, self);
+	if (live < 0)
+		return live;
+	inactive = depth_below(m->inactive, self);
+	if (inactive < 0)
+		return inactive;
+	m->mark = walk;
+	m->depth = 1 + max(live, inactive);
+	return m->depth;
 }
 
 static bool table_has(struct tally_table *t, struct tally_map *m)
@@ -135,36 +179,38 @@ static bool table_has(struct tally_table *t, struct tally_map *m)
 	return false;
 }
 
-/* How many maps lie above m. */
-static int height_above(struct tally_map *m, int budget)
+/* How many maps lie on top of each other above m. */
+static int height_above(struct tally_map *m)
 {
 	struct tally_map *upper;
-	int highest = 0;
 
-	if (budget < 0)
-		return TALLY_DEPTH_MAX;
+	if (m->mark == walk)
+		return m->depth;
+	m->mark = walk;
+	m->depth = 0;
 	list_for_each_entry(upper, &all_maps, node)
 		if (table_has(upper->live, m) || table_has(upper->inactive, m))
-			highest = max(highest,
-				      1 + height_above(upper, budget - 1));
-	return highest;
+			m->depth = max(m->depth, 1 + height_above(upper));
+	return m->depth;
 }
 
 static int check_topology(struct tally_map *m, struct tally_table *t,
 			  struct tally_request *rq)
 {
-	int below;
+	int below, depth;
 
 	lockdep_assert_held(&tally_topology);
-	below = depth_below(t, m, TALLY_DEPTH_MAX);
+	walk++;
+	below = depth_below(t, m);
 	if (below < 0)
-		return tally_refuse(rq, below,
-			"%s would map onto itself, or maps would lie more than %d deep",
-			m->td.name, TALLY_DEPTH_MAX);
-	if (below + 1 + height_above(m, TALLY_DEPTH_MAX) > TALLY_DEPTH_MAX)
+		return tally_refuse(rq, below, "%s would map onto itself",
+				    m->td.name);
+	walk++;
+	depth = below + 1 + height_above(m);
+	if (depth > TALLY_DEPTH_MAX)
 		return tally_refuse(rq, -ELOOP,
-			"%s: maps would lie more than %d deep", m->td.name,
-			TALLY_DEPTH_MAX);
+			"%s: maps would lie %d deep, at most %d", m->td.name,
+			depth, TALLY_DEPTH_MAX);
 	return 0;
 }
 
@@ -205,8 +251,8 @@ static int check_block_size(struct tally_map *m, struct tally_table *t,
 	const unsigned int now = queue_logical_block_size(m->td.disk->queue);
 	const unsigned int then = t->limits.logical_block_size;
 
-	if (then > now && m->live && disk_openers(m->td.disk))
-		return tally_refuse(rq, -EINVAL,
+	if (then > now && disk_openers(m->td.disk))
+		return tally_refuse(rq, -EBUSY,
 			"%s is open, and the table would raise its block size from %u to %u",
 			m->td.name, now, then);
 	return 0;
@@ -226,14 +272,17 @@ static int swap_tables(struct tally_map *m, struct tally_table **old,
 	lockdep_assert_held(&m->lock);
 	mutex_lock(&tally_topology);
 	t = m->inactive;
-	if (!t)			/* cleared while we drained */
+	if (!t) {		/* cleared while we drained */
+		if (!m->live)
+			err = tally_refuse(rq, -EINVAL, "%s has no table",
+					   m->td.name);
 		goto unlock;
+	}
 	err = check_topology(m, t, rq);
 	if (!err)
 		err = check_block_size(m, t, rq);
 	if (!err)
-		err = tally_stack_apply(disk, &t->limits, t->nowait,
-					t->write_cache, t->fua);
+		err = tally_stack_apply(disk, &t->limits, &t->sum);
 	if (err)
 		goto unlock;
 	*old = m->live;
@@ -264,35 +313,31 @@ static bool has_inactive(struct tally_map *m)
 
 int tally_map_resume(struct tally_map *m, struct tally_request *rq)
 {
+	struct bio_list waited = BIO_EMPTY_LIST;
 	struct tally_table *old = NULL;
-	unsigned int noio;
-	int err = 0;
+	bool drained;
+	int err = lock_map(m);
 
-	if (mutex_lock_killable(&m->lock))
-		return -EINTR;
-	noio = memalloc_noio_save();
+	if (err)
+		return err;
+	drained = m->suspended;
 	if (has_inactive(m)) {
-		if (!m->suspended)
-			err = drain(m);
-		if (err)
-			goto unlock;
-		err = swap_tables(m, &old, rq);
-		if (err) {
-			if (!m->suspended)
-				undrain(m);
-			goto unlock;
+		if (!drained) {
+			err = drain(m, &waited);
+			drained = !err;
 		}
-		undrain(m);
+		if (!err)
+			err = swap_tables(m, &old, rq);
 	} else if (!m->live) {
 		err = tally_refuse(rq, -EINVAL, "%s has no table", m->td.name);
-		goto unlock;
-	} else if (m->suspended) {
-		undrain(m);
 	}
-	WRITE_ONCE(m->suspended, false);
-unlock:
-	memalloc_noio_restore(noio);
+	if (!err)
+		WRITE_ONCE(m->suspended, false);
+	/* A resume that failed leaves a running map running. */
+	if (drained && !m->suspended)
+		undrain(m, &waited);
 	mutex_unlock(&m->lock);
+	submit_waited(&waited);
 	tally_table_free(old);
 	return err;
 }
@@ -320,6 +365,14 @@ static void map_free_disk(struct gendisk *disk)
 
 	ida_free(&indexes, m->index);
 	map_free(m);
+	if (atomic_dec_and_test(&disks))
+		wake_up_var(&disks);
+}
+
+/* The last reference to a disk may be anybody's, the code is ours. */
+void tally_map_wait_freed(void)
+{
+	wait_var_event(&disks, !atomic_read(&disks));
 }
 
 static const struct block_device_operations map_fops = {
@@ -364,7 +417,6 @@ static int map_init(struct tally_map *m, const char *profile,
 	init_waitqueue_head(&m->drained);
 	spin_lock_init(&m->defer_lock);
 	bio_list_init(&m->deferred);
-	bio_list_init(&m->ready);
 	INIT_LIST_HEAD(&m->more);
 	INIT_WORK(&m->work, tally_map_work);
 	m->suspended = true;
@@ -431,6 +483,7 @@ int tally_map_create(struct tally_map_create *req, bool read_only,
 	req->minor = MINOR(disk_devt(disk));
 	strscpy_pad(req->disk, disk->disk_name, sizeof(req->disk));
 
+	atomic_inc(&disks);
 	/* While maps exist their targets' code stays. */
 	__module_get(THIS_MODULE);
 	mutex_lock(&tally_topology);
@@ -475,6 +528,7 @@ static void take_away(struct tally_map *m)
 	del_gendisk(m->td.disk);	/* waits for submitters and sysfs stores */
 
 	mutex_lock(&m->lock);
+	m->gone = true;
 	if (!m->suspended) {
 		percpu_ref_kill(&m->drain);
 		wait_event(m->drained, percpu_ref_is_zero(&m->drain));
@@ -516,7 +570,7 @@ int tally_map_remove(struct tally_map *m, struct tally_request *rq)
 		err = tally_refuse(rq, -EBUSY, "%s is open (%d times)",
 				   m->td.name, openers);
 	else if (!tally_disk_withdraw(&m->td))
-		err = tally_refuse(rq, -ENXIO, "%s is being removed",
+		err = tally_refuse(rq, -ENODEV, "%s is being removed",
 				   m->td.name);
 	else
 		m->removing = true;

@@ -45,9 +45,7 @@ struct tally_table {
 	/* cold */
 	struct list_head lowers;
 	bool read_only;
-	bool nowait;			/* every lower can */
-	bool write_cache;		/* some lower has one */
-	bool fua;			/* every lower with a cache can */
+	struct tally_lowers sum;	/* what they come to */
 	unsigned int line;		/* being parsed; for reasons */
 	struct queue_limits limits;
 };
@@ -70,6 +68,7 @@ struct tally_map {
 
 	struct mutex lock;
 	bool suspended;			/* under lock; hint elsewhere */
+	bool gone;			/* under lock: removed, nothing is left */
 	wait_queue_head_t drained;
 
 	struct tally_table *inactive;	/* under tally_topology */
@@ -78,12 +77,13 @@ struct tally_map {
 
 	spinlock_t defer_lock;
 	struct bio_list deferred;	/* until resumed */
-	struct bio_list ready;		/* for the worker */
 	struct list_head more;		/* map_io that need memory, or a stage */
 	bool dead;			/* deferred I/O fails */
 	struct workqueue_struct *wq;
 	struct work_struct work;
 
+	unsigned int mark;		/* under tally_topology: walked already, */
+	int depth;			/* and this is what came out */
 	int index;			/* N of tmapN */
 	bool removing;			/* under disk->open_mutex */
 	struct list_head node;		/* under tally_topology */
@@ -113,6 +113,7 @@ int tally_map_suspend(struct tally_map *m);
 int tally_map_resume(struct tally_map *m, struct tally_request *rq);
 void tally_map_clear(struct tally_map *m);
 int tally_map_remove(struct tally_map *m, struct tally_request *rq);
+void tally_map_wait_freed(void);
 bool tally_bdev_is_map(struct block_device *bdev);
 
 /* table.c */

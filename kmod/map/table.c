@@ -210,7 +210,8 @@ void tally_table_free(struct tally_table *t)
 	if (!t)
 		return;
 	for (i = 0; i < t->count; i++)
-		t->targets[i].type->dtr(&t->targets[i]);
+		if (t->targets[i].type->dtr)
+			t->targets[i].type->dtr(&t->targets[i]);
 	list_for_each_entry_safe(lower, next, &t->lowers, node) {
 		tally_bdev_close(&lower->handle);
 		kfree(lower);

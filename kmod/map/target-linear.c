@@ -1,47 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* linear: a run of one lower disk, "linear device offset". */
-#include <linux/slab.h>
-
 #include "map/map.h"
 
-struct linear {
-	struct block_device *bdev;
-	u64 offset;
-};
+/* The whole context is ti->bdev and ti->delta. */
+static u64 offset_of(const struct tally_target *ti)
+{
+	return ti->start + ti->delta;
+}
 
 static int linear_ctr(struct tally_target *ti, struct tally_words *args,
 		      struct tally_request *rq)
 {
-	struct linear *l = kzalloc(sizeof(*l), GFP_KERNEL);
+	u64 offset;
 	int err;
 
-	if (!l)
-		return -ENOMEM;
-	err = tally_target_lower(ti, args, "device", &l->bdev, rq);
+	err = tally_target_lower(ti, args, "device", &ti->bdev, rq);
 	if (!err)
-		err = tally_target_u64(ti, args, "offset", &l->offset, rq);
+		err = tally_target_u64(ti, args, "offset", &offset, rq);
 	if (!err)
 		err = tally_target_end(ti, args, rq);
-	if (err) {
-		kfree(l);
-		return err;
-	}
-	ti->context = l;
-	return 0;
-}
-
-static void linear_dtr(struct tally_target *ti)
-{
-	kfree(ti->context);
-}
-
-static void linear_map(const struct tally_target *ti, sector_t offset,
-		       struct tally_extent *x)
-{
-	const struct linear *l = ti->context;
-
-	x->bdev = l->bdev;
-	x->sector = l->offset + offset;
+	if (!err)
+		ti->delta = offset - ti->start;
+	return err;
 }
 
 static int linear_each(struct tally_target *ti,
@@ -50,17 +30,13 @@ static int linear_each(struct tally_target *ti,
 				 sector_t length, void *data),
 		       void *data)
 {
-	struct linear *l = ti->context;
-
-	return fn(ti, l->bdev, l->offset, ti->length, data);
+	return fn(ti, ti->bdev, offset_of(ti), ti->length, data);
 }
 
 static void linear_args(const struct tally_target *ti, struct tally_text *text)
 {
-	const struct linear *l = ti->context;
-
-	tally_print(text, "%u:%u %llu", MAJOR(l->bdev->bd_dev),
-		    MINOR(l->bdev->bd_dev), l->offset);
+	tally_print(text, "%u:%u %llu", MAJOR(ti->bdev->bd_dev),
+		    MINOR(ti->bdev->bd_dev), offset_of(ti));
 }
 
 const struct tally_target_type tally_target_linear = {
@@ -68,8 +44,6 @@ const struct tally_target_type tally_target_linear = {
 	.version	= { 1, 0, 0 },
 	.about		= "a run of one disk: linear <device> <offset>",
 	.ctr		= linear_ctr,
-	.dtr		= linear_dtr,
-	.map		= linear_map,
 	.each		= linear_each,
 	.args		= linear_args,
 };

@@ -21,13 +21,18 @@ struct tally_extent {
 	sector_t length;	/* in: wanted; out: at most that, never 0 */
 };
 
-/* One segment of a table. */
+/*
+ * One segment of a table.  A target whose sectors all go to one disk at one
+ * distance says so in bdev and delta; ->map is not called then.
+ */
 struct tally_target {
-	const struct tally_target_type *type;
-	struct tally_table *table;
 	sector_t start;
 	sector_t length;
+	struct block_device *bdev;
+	sector_t delta;			/* of the device's sectors, modulo 2^64 */
+	const struct tally_target_type *type;
 	void *context;
+	struct tally_table *table;
 };
 
 /**
@@ -37,9 +42,9 @@ struct tally_target {
  * @about: one line for listings
  * @ctr: parse the arguments, open lowers with tally_target_lower(), leave a
  *	context in @ti.  On errors: say why, leave nothing.
- * @dtr: free the context; lowers are closed with the table
- * @map: where @offset (sectors from the segment's start) goes.  Any context
- *	that submits I/O; must not sleep, must not fail.
+ * @dtr: free the context, if there is one; lowers are closed with the table
+ * @map: where @offset (sectors from the segment's start) goes, if ti->bdev is
+ *	not set.  Any context that submits I/O; must not sleep, must not fail.
  * @each: call @fn for every lower and the run of it that is used, until it
  *	returns non-zero; for checks and limits
  * @args: write the arguments, as @ctr takes them, without a newline

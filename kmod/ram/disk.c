@@ -8,6 +8,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/wait_bit.h>
 
 #include "ram/ram.h"
 
@@ -26,6 +27,7 @@ static const char *const completion_names[] = {
 
 static DEFINE_MUTEX(ram_lock);		/* all_rams */
 static LIST_HEAD(all_rams);
+static atomic_t disks = ATOMIC_INIT(0);	/* whose ->free_disk is to come */
 static DEFINE_IDA(ram_indexes);		/* N of tramN */
 static DEFINE_IDA(null_indexes);	/* N of tnullN */
 
@@ -166,6 +168,8 @@ static void ram_free_disk(struct gendisk *disk)
 
 	ida_free(indexes(r), r->index);
 	ram_free(r);
+	if (atomic_dec_and_test(&disks))
+		wake_up_var(&disks);
 }
 
 static const struct block_device_operations ram_fops = {
@@ -263,6 +267,7 @@ int tally_ram_create(struct tally_ram_add *req, bool read_only,
 	if (err)
 		goto unclaim;
 
+	atomic_inc(&disks);
 	req->major = MAJOR(disk_devt(disk));
 	req->minor = MINOR(disk_devt(disk));
 	strscpy_pad(req->disk, disk->disk_name, sizeof(req->disk));
@@ -317,7 +322,7 @@ int tally_ram_destroy(struct tally_ram *r, bool force,
 		err = tally_refuse(rq, -EBUSY, "%s is open (%d times)",
 				   r->td.name, openers);
 	else if (!tally_disk_withdraw(&r->td))
-		err = tally_refuse(rq, -ENXIO, "%s is being removed",
+		err = tally_refuse(rq, -ENODEV, "%s is being removed",
 				   r->td.name);
 	else
 		r->removing = true;
@@ -355,6 +360,8 @@ void tally_ram_destroy_all(void)
 			msleep(20);
 		take_away(r);
 	}
+	/* The last reference to a disk may be anybody's, the code is ours. */
+	wait_var_event(&disks, !atomic_read(&disks));
 	rcu_barrier();		/* pages of sparse stores on their way out */
 }
 

@@ -16,7 +16,7 @@ int ram_store_init(struct ram_store *s, enum ram_store_kind kind, u64 bytes,
 		return 0;
 	if (node == NUMA_NO_NODE)
 		s->flat = __vmalloc(bytes, GFP_KERNEL | __GFP_ZERO |
-				    __GFP_NOWARN);
+				    __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 	else
 		s->flat = vzalloc_node(bytes, node);
 	return s->flat ? 0 : -ENOMEM;
@@ -103,29 +103,41 @@ blk_status_t ram_store_copy_sparse(struct ram_store *s, u64 pos, void *buf,
 	return BLK_STS_OK;
 }
 
+static void sparse_clear(struct ram_store *s, u64 pos, unsigned int len)
+{
+	struct page *page;
+
+	rcu_read_lock();
+	page = xa_load(&s->pages, pos >> PAGE_SHIFT);
+	if (page)
+		memzero_page(page, offset_in_page(pos), len);
+	rcu_read_unlock();
+}
+
 /* Whole pages go, parts of pages are cleared. */
 static void sparse_zero(struct ram_store *s, u64 pos, u64 len)
 {
 	const u64 end = pos + len;
+	const u64 first = round_up(pos, PAGE_SIZE);
+	const u64 last = round_down(end, PAGE_SIZE);
+	unsigned long index;
+	struct page *page;
 
-	while (pos < end) {
-		const unsigned int offset = offset_in_page(pos);
-		const unsigned int part = min_t(u64, end - pos,
-						PAGE_SIZE - offset);
-		struct page *page;
-
-		if (part == PAGE_SIZE) {
-			page = xa_erase(&s->pages, pos >> PAGE_SHIFT);
-			if (page)
-				call_rcu(&page->rcu_head, free_page_rcu);
-		} else {
-			rcu_read_lock();
-			page = xa_load(&s->pages, pos >> PAGE_SHIFT);
-			if (page)
-				memzero_page(page, offset, part);
-			rcu_read_unlock();
-		}
-		pos += part;
+	if (first > last) {		/* inside one page */
+		sparse_clear(s, pos, len);
+		return;
+	}
+	if (pos < first)
+		sparse_clear(s, pos, first - pos);
+	if (last < end)
+		sparse_clear(s, last, end - last);
+	if (first == last)
+		return;
+	xa_for_each_range(&s->pages, index, page, first >> PAGE_SHIFT,
+			  (last >> PAGE_SHIFT) - 1) {
+		page = xa_erase(&s->pages, index);
+		if (page)
+			call_rcu(&page->rcu_head, free_page_rcu);
 		cond_resched();
 	}
 }

@@ -27,7 +27,9 @@
  *               fit, why: the refused value and the limit, in plain words.  It
  *               is not written on success.
  *
- * When a command fails nothing else is copied out, and nothing has changed.
+ * When a command fails nothing else is copied out, and nothing has changed;
+ * only when the structure becomes unwritable while the command runs is EFAULT
+ * returned after the deed.
  * All padding must be zero on the way in (-EINVAL) and is zero on the way out.
  *
  * Strings are NUL-terminated inside their arrays; one without a NUL is
@@ -231,7 +233,7 @@ struct tally_ram_add {
 	char completion[TALLY_WORD_LEN];/* "inline" (default), "softirq", "timer" */
 	__aligned_u64 sectors;
 	__aligned_u64 completion_ns;
-	__u32 block_size;		/* 512, 1024, 2048, 4096 */
+	__u32 block_size;		/* a power of two, 512 to the page size */
 	__s32 node;			/* NUMA node of the data, -1: any */
 	__u32 major;			/* out */
 	__u32 minor;			/* out */
@@ -291,7 +293,7 @@ struct tally_map_load {
 /*
  * The commands on a map that need no more than its name.
  *   RESUME   make the inactive table live, if there is one, and let I/O go.
- *            EINVAL without any table; ELOOP; EINVAL if the table would raise
+ *            EINVAL without any table; ELOOP; EBUSY if the table would raise
  *            the logical block size of a device that is open.
  *   SUSPEND  defer new I/O and wait until that in flight has ended.  EINTR on
  *            a signal: the device goes on as before.  Idempotent, as RESUME.
