@@ -38,7 +38,7 @@ int run(const Options& options, Session& session) {
     const DiskRef ref{options.name, {}};
     try {
         control.map_load(ref, table, options.read_only);
-        control.map_resume(ref);
+        patiently(session, [&] { control.map_resume(ref); });
     } catch (...) {
         unmake_device(session, ref, created.disk, undo);
         throw;

@@ -10,24 +10,11 @@ namespace tally {
 
 namespace {
 
-// EBUSY may be udevd, which looks at each new or changed device and lets go of it soon.
-void remove_patiently(Session& session,
-                      const DiskRef& ref,
-                      const std::function<void(const DiskRef&)>& remove) {
-    try {
-        remove(ref);
-    } catch (const CommandError& error) {
-        if (error.code().value() != EBUSY || !session.links.settle())
-            throw;
-        remove(ref);
-    }
-}
-
 void remove_with_link(Session& session,
                       const DiskRef& ref,
                       const std::string& disk,
                       const std::function<void(const DiskRef&)>& remove) {
-    remove_patiently(session, ref, remove);
+    patiently(session, [&] { remove(ref); });
     session.links.remove(ref.name, disk);
 }
 
@@ -43,6 +30,16 @@ void try_unmake(Session& session,
 }
 
 } // namespace
+
+void patiently(Session& session, const std::function<void()>& command) {
+    try {
+        command();
+    } catch (const CommandError& error) {
+        if (error.code().value() != EBUSY || !session.links.settle())
+            throw;
+        command();
+    }
+}
 
 Created make_device(Session& session,
                     const std::string& name,

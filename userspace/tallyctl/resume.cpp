@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "arguments.hpp"
+#include "devices.hpp"
 #include "verbs.hpp"
 
 #include "blktally/device.hpp"
@@ -15,7 +16,8 @@ struct Options {
 
 int run(const Options& options, Session& session) {
     Control control = session.open();
-    control.map_resume(ref_of(find_disk(control, options.name)));
+    const DiskRef ref = ref_of(find_disk(control, options.name));
+    patiently(session, [&] { control.map_resume(ref); });
     return exit_ok;
 }
 
