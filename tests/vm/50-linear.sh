@@ -91,15 +91,17 @@ test_I06_no_stale_cache_after_discard()
 	local node
 	ram a 2M
 	map m a 0 2048  a 2048 2048
-	for node in /dev/blktally/m "$(node_of a)"; do
+	for node in "$(node_of m)" "$(node_of a)"; do
 		pattern 5 2097152 >"$node" # dirty in the page cache
 		exec 3<"$node" # keeps the cache
-		# Not blkdiscard, which wants it for itself alone.
-		same 'done' "$("$tools/disk_io.py" discard "$node" 0 2097152)"
+		"$tools/disk_io.py" discard "$node" 0 2097152 >"$tmp/discard"
+		same 'done' "$(<"$tmp/discard")"
 		same 0 "$(tr -d '\0' <"$node" | wc -c)" "buffered, $node"
 		same 0 "$(dd if="$node" bs=64k iflag=direct status=none | tr -d '\0' | wc -c)" \
 			"direct, $node"
 		exec 3<&-
+		settle
+		[[ $node != *tmap* ]] || tallyctl remove m # which holds the other
 	done
 }
 
@@ -145,7 +147,7 @@ nullb()
 
 no_nullb()
 {
-	rmdir /sys/kernel/config/nullb/*
+	rmdir /sys/kernel/config/nullb/nullb*
 	rmmod null_blk
 }
 

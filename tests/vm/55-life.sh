@@ -78,7 +78,8 @@ test_E05_suspend_and_resume_are_idempotent()
 test_E01_any_order_without_a_table()
 {
 	ram a 1M
-	same 1024 "$("$tools/orders.py" m "$(dev_of a)")"
+	load_module tally_map
+	same 32 "$("$tools/orders.py" m "$(dev_of a)")"
 	tallyctl create m --notable
 	same 0 "$(blockdev --getsize64 /dev/blktally/m)"
 	fails_with 1 'm has no table' tallyctl resume m
@@ -88,7 +89,7 @@ test_E01_any_order_without_a_table()
 	tallyctl suspend m
 	fails_with 1 'no table' tallyctl resume m
 	same null:true "$(info m 'live_table // null'):$(info m suspended)"
-	"$tools/orders.py" m "$(dev_of a)" race 3
+	"$tools/orders.py" m "$(dev_of a)" race 2
 	tallyctl remove m
 	wait_until 10 opened a 0
 }
@@ -96,10 +97,10 @@ test_E01_any_order_without_a_table()
 # verify_with_fio NODE: random writes, verified as they go and at the end
 verify_with_fio()
 {
-	fio --name=verify --filename="$1" --direct=1 --rw=randwrite --bs=512-16k \
-		--bsrange=512-16k --size=4M --verify=crc32c --verify_backlog=32 --verify_fatal=1 \
+	fio --name=verify --filename="$1" --direct=1 --rw=randwrite \
+		--bsrange=512-16k --size=3M --verify=crc32c --verify_backlog=32 --verify_fatal=1 \
 		--ioengine=psync --thread --output-format=terse --output="$tmp/fio" \
-		--norandommap=0 --randseed=7 "${@:2}"
+		--randseed=7
 }
 
 test_reload_under_verified_io()
@@ -107,10 +108,10 @@ test_reload_under_verified_io()
 	local fio n=0
 	ram a 8M --completion softirq
 	map m a 1024 8192
-	verify_with_fio /dev/blktally/m --loops=3 &
+	verify_with_fio /dev/blktally/m &
 	fio=$!
 	# The same sectors by other segments, so that each border moves.
-	until ((n >= 20)) && ended $fio; do
+	until ((n >= 8)) && ended $fio; do
 		reload m a 1024 $((97 + n % 50))  a $((1024 + 97 + n % 50)) $((8192 - 97 - n % 50))
 		n=$((n + 1))
 	done
@@ -127,7 +128,8 @@ test_E03_shrink_with_io_queued_beyond_the_end()
 	map m a 0 4096
 	exec 3<>$m
 	tallyctl suspend m
-	write_pattern $m 1 0 4096 &
+	pattern 1 4096 >"$tmp/stays"
+	dd if="$tmp/stays" of=$m bs=4k oflag=direct conv=notrunc status=none &
 	stays=$!
 	dd if=/dev/urandom of=$m bs=4k seek=511 count=1 oflag=direct conv=notrunc 2>"$tmp/beyond" &
 	write=$!
@@ -189,7 +191,7 @@ test_remove_with_io_just_ended()
 {
 	local n
 	ram a 1M --completion timer --completion-ns 200000
-	for n in {1..12}; do
+	for n in 1 2 3 4 5; do
 		map m a 0 2048
 		dd if=/dev/blktally/m of=/dev/null bs=4k count=8 iflag=direct status=none
 		tallyctl remove m
@@ -282,6 +284,7 @@ test_E10_onto_itself_at_any_depth()
 	fails_with 1 'device [0-9:]+ has 0' load x x 0 8
 	reload x r 0 64
 	loop_refused x x
+	reload y r 0 64
 	load y x 0 8
 	loop_refused x y
 	tallyctl clear y
@@ -380,17 +383,16 @@ test_counts_survive_flips()
 	tallyctl set m linux-5.0
 	flip m "$stop" linux-4.20 native percpu-v1 linux-5.0 linux-5.18 linux-6.10 &
 	flip m "$stop" linux-6.10 linux-5.18 linux-5.0 percpu-v1 native linux-4.20 &
-	settle # udevd reads, too
-	local reads writes sectors
+	settle # udevd reads, too: when it is there, and after whoever wrote
+	local reads writes
 	reads=$(reads m) writes=$(writes m)
-	dd if=/dev/urandom of=$m bs=4k count=500 oflag=direct conv=notrunc status=none &
 	dd if=$m of=/dev/null bs=4k count=400 iflag=direct status=none
-	wait $!
+	same $((reads + 400)) "$(reads m)" reads
+	dd if=/dev/zero of=$m bs=4k count=500 oflag=direct conv=notrunc status=none
 	touch "$stop"
 	wait
 	in_flight m '0 0'
 	same $((writes + 500)) "$(writes m)" writes
-	same $((reads + 400)) "$(reads m)" reads
 	(($(sysfs m switches) > 50)) || fail "only $(sysfs m switches) switches"
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The commands of a map in every order, from a map without a table (E01, E05).
+"""The commands of a map in many orders, from a map without a table (E01, E05).
 
   orders.py MAP LOWER     each must have the result that a model foretells
   orders.py MAP LOWER race SECONDS    two processes; any defined result will do
@@ -45,7 +45,8 @@ class Model:
 
 def orders():
     count = 0
-    for order in itertools.product(COMMANDS, repeat=4):
+    # Each command comes first, and last; under emulation all would take long.
+    for order in list(itertools.permutations(COMMANDS))[::3]:
         answer = c.create(M)
         assert not answer.error, answer
         model = Model()
