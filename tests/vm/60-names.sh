@@ -50,16 +50,14 @@ odd_names()
 	lower=$(dev_of a)
 	rm /dev/blktally/a # only the maps' links are looked at
 	for name; do
-		tallyctl create --table "0 8 linear $lower 0" --uuid "of $name" -- "$name"
+		tallyctl create --table "0 8 linear $lower 0" --uuid "$name" -- "$name"
 		number=$(</sys/block/tmap0/dev)
 		one_link "$number"
 		same "$name" "$(</sys/block/tmap0/tally/name)"
 		json=$(tallyctl info --json)
 		if [[ $name != $'\xff' ]]; then # no text, so not exactly in JSON
 			same "$name" "$(jq -r '.devices[0].name' <<<"$json")"
-			same "of $name" "$(jq -r '.devices[0].uuid' <<<"$json")"
-			same "$name" "$(tallyctl ls --json | jq -r '.devices[].name')"
-			same "$name" "$(tallyctl table --json | jq -r '.devices[].name')"
+			same "$name" "$(jq -r '.devices[0].uuid' <<<"$json")"
 		fi
 		same "0 8 linear $lower 0" "$(tallyctl table -- "$name")"
 		tallyctl suspend -- "$name"
@@ -77,8 +75,7 @@ odd_names()
 test_D03_O04_odd_names()
 {
 	# shellcheck disable=SC2016 # as it is
-	odd_names 'xx yy' 'a"b' 'a\b' "it's" 'üñ' '%s$x`y`' ' lead' '*' '--' 'a:1' $'\xff' \
-		"$(printf 'n%.0s' {1..127})"
+	odd_names 'xx yy' "a\"b\\c'd" 'ü%s$x`y`*' '--' $'\xff' "$(printf 'n%.0s' {1..127})"
 }
 test_D03_O04_odd_names_without_the_rule()
 {
@@ -114,7 +111,10 @@ test_stale_and_foreign_files_in_the_way()
 	map m a 0 2048
 	same "$(node_of m)" "$(readlink -f /dev/blktally/m)"
 	tallyctl remove m
-	# What is no link of ours is left alone, and no device is left behind.
+	# What is no link is left alone, and no device is left behind. udevd would not
+	# make the link either, but would unlink the file with the device.
+	trap with_rule EXIT
+	without_rule
 	echo text >/dev/blktally/m
 	fails_with 1 '/dev/blktally/m' map m a 0 2048
 	same text "$(</dev/blktally/m)"

@@ -11,8 +11,9 @@ printed_by()
 	local dir=$tmp/$1 name
 	mkdir "$dir"
 	for name in m n; do
-		"$1" create $name --table "$(<"$tmp/$name.table")"
+		"$1" create $name <"$tmp/$name.table"
 	done
+	settle # udevd has it open for a while
 	for name in m n; do
 		"$1" table $name >"$dir/table-$name"
 		"$1" status $name | sed 's/ *$//' >"$dir/status-$name"
@@ -24,7 +25,7 @@ printed_by()
 	"$1" status | sed 's/ *$//' >"$dir/status"
 	"$1" ls | sed 's/([0-9]*:/(MAJOR:/' >"$dir/ls"
 	"$1" suspend m
-	"$1" load m --table "$(<"$tmp/n.table")"
+	"$1" load m <"$tmp/n.table"
 	"$1" info m | grep -E '^(State|Tables present|Open count):' >"$dir/suspended"
 	"$1" table m --inactive >"$dir/inactive"
 	"$1" resume m

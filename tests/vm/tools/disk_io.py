@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -BES
 # SPDX-License-Identifier: GPL-2.0-or-later
 """I/O that no tool of the system does.
 
@@ -6,9 +6,8 @@
   disk_io.py vectors NODE SEED           vectors with pieces at odd places in their pages
   disk_io.py zeroing NODE SEED           discard and write-zeroes, around all borders
   disk_io.py read NODE OFFSET [MARK]     4 KiB, direct; counts SIGUSR1; touches MARK at the start
-  disk_io.py nowait NODE read|write OFFSET BYTES   prints the bytes, or the error
+  disk_io.py nowait NODE [read|write OFFSET BYTES]...   prints the bytes, or the error, of each
   disk_io.py discard NODE OFFSET BYTES   prints "done", or the error
-  disk_io.py size NODE                   by seeking to the end
   disk_io.py dsync NODE OFFSET           4 KiB, direct, O_DSYNC
 
 The first three read a table of linear segments from standard input, and
@@ -191,11 +190,12 @@ def attempt(function):
         print(errno.errorcode[e.errno])
 
 
-def nowait(node, how, offset, length):
-    room = memoryview(buffer(int(length)))[:int(length)]
+def nowait(node, *words):
     fd = direct(node)
-    do = os.pwritev if how == "write" else os.preadv
-    attempt(lambda: do(fd, [room], int(offset), os.RWF_NOWAIT))
+    for how, offset, length in zip(*[iter(words)] * 3):
+        room = memoryview(buffer(int(length)))[:int(length)]
+        do = os.pwritev if how == "write" else os.preadv
+        attempt(lambda: do(fd, [room], int(offset), os.RWF_NOWAIT))
 
 
 def discard(node, offset, length):
@@ -204,13 +204,9 @@ def discard(node, offset, length):
             or "done")
 
 
-def size(node):
-    print(os.lseek(os.open(node, os.O_RDONLY), 0, os.SEEK_END))
-
-
 def dsync(node, offset):
     write_at(direct(node, os.O_RDWR | os.O_DSYNC), int(offset), bytes(4096))
 
 
-{f.__name__: f for f in (extents, vectors, zeroing, read, nowait, discard, size, dsync)}[
+{f.__name__: f for f in (extents, vectors, zeroing, read, nowait, discard, dsync)}[
     sys.argv[1]](*sys.argv[2:])

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -BES
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The commands of a map in many orders, from a map without a table (E01, E05).
 

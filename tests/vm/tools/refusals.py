@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -BES
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Bad input by ioctl, to a map that is in use.
 

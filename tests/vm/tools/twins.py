@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -BES
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Two processes create a map of the same name, or UUID, again and again (D05).
 
