@@ -147,6 +147,8 @@ int tally_disk_set(struct tally_disk *td, const char *profile,
 	kfree(nodes);
 unlock:
 	mutex_unlock(&td->switch_lock);
+	if (td->ops->released)
+		td->ops->released(td);
 	return err;
 }
 EXPORT_SYMBOL_GPL(tally_disk_set);

@@ -15,26 +15,48 @@
 #define TALLY_ACCT_INFLIGHT_H
 
 /*
+ * Reading per-CPU cells.  A single one goes negative (an I/O may begin here and
+ * end there): only the signed sum over all possible CPUs means anything, clamped
+ * once, after the sum.
+ */
+static inline int tally_percpu_sum(struct block_device *bdev, int dir)
+{
+	int cpu, sum = 0;
+
+	for_each_possible_cpu(cpu)
+		sum += (int)part_stat_local_read_cpu(bdev, in_flight[dir], cpu);
+	return sum;
+}
+
+/*
  * The kernel's readers add to io_ticks the time since bd_stamp while its
  * in-flight cells are not zero.  Who counts in those cells must therefore keep
  * the stamp: with a stale one, a single read of /sys/block/D/stat credits all
- * the time since boot.  A plain store, only when the jiffy is another.
+ * the time since boot.
+ *
+ * A busy period is stamped when it begins; within it, the stamp moves with what
+ * is credited (tally_mirror()).  Without a model nothing is, and every begin
+ * stamps.  The sum is taken when the jiffy is another, and not more often: the
+ * first to be credited in a jiffy has moved the stamp.
  */
 static __always_inline void
-tally_stamp(struct block_device *bdev, unsigned long now)
+tally_stamp(struct block_device *bdev, union tally_modes m, unsigned long now)
 {
-	if (unlikely(READ_ONCE(bdev->bd_stamp) != now))
+	if (likely(READ_ONCE(bdev->bd_stamp) == now))
+		return;
+	if (m.ticks == TICKS_OFF ||
+	    tally_percpu_sum(bdev, 0) + tally_percpu_sum(bdev, 1) <= 0)
 		WRITE_ONCE(bdev->bd_stamp, now);
 }
 
 static __always_inline void
 tally_percpu_begin(struct block_device *bdev, unsigned int dir,
-		   unsigned long now)
+		   union tally_modes m, unsigned long now)
 {
-	tally_stamp(bdev, now);
+	tally_stamp(bdev, m, now);
 	tally_cell_add(bdev, dir, 1);
 	if (unlikely(bdev_is_partition(bdev))) {
-		tally_stamp(bdev_whole(bdev), now);
+		tally_stamp(bdev_whole(bdev), m, now);
 		tally_cell_add(bdev_whole(bdev), dir, 1);
 	}
 }
@@ -52,7 +74,7 @@ tally_inflight_begin(struct tally_acct *a, struct tally_io *io,
 		     union tally_modes m, unsigned long now)
 {
 	if (m.inflight == INFLIGHT_PERCPU) {
-		tally_percpu_begin(io->bdev, io->dir, now);
+		tally_percpu_begin(io->bdev, io->dir, m, now);
 	} else if (m.inflight == INFLIGHT_SHARED) {
 		atomic_inc(&a->shared.inflight.n[io->dir]);
 	} else if (m.inflight == INFLIGHT_SPLIT) {
@@ -75,20 +97,6 @@ tally_inflight_end(struct tally_acct *a, struct tally_io *io,
 		atomic_dec(&a->split[io->dir].n);
 	else if (m.inflight == INFLIGHT_PERNODE)
 		atomic_dec(&a->nodes[io->node].pair.n[io->dir]);
-}
-
-/*
- * Reading.  Single per-CPU cells go negative (an I/O may begin here and end
- * there): only the signed sum over all possible CPUs means anything, clamped
- * once, after the sum.
- */
-static inline int tally_percpu_sum(struct block_device *bdev, int dir)
-{
-	int cpu, sum = 0;
-
-	for_each_possible_cpu(cpu)
-		sum += (int)part_stat_local_read_cpu(bdev, in_flight[dir], cpu);
-	return sum;
 }
 
 static inline int tally_inflight_one(struct tally_acct *a, union tally_modes m,

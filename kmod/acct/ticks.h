@@ -23,21 +23,36 @@
 #define TALLY_ACCT_TICKS_H
 
 /*
- * Credit busy time that ends now.  Under percpu the kernel's reader credits the
- * time since bd_stamp by itself: what it has had already is not mirrored again.
+ * Mirror busy time into one of the kernel's cells.  Under percpu its reader
+ * credits the time since bd_stamp by itself, whenever it finds I/O in flight:
+ * what is credited here moves the stamp, and what the reader has had already
+ * is left out.  Begins keep the stamp only where nothing is in flight, so the
+ * two never credit the same time, and lose none of it.
  */
+static __always_inline void
+tally_mirror(struct block_device *bdev, union tally_modes m,
+	     unsigned long jiffs, unsigned long now)
+{
+	if (m.inflight == INFLIGHT_PERCPU) {
+		const unsigned long stamp = READ_ONCE(bdev->bd_stamp);
+
+		if (!time_after(now, stamp))
+			return;
+		if (cmpxchg(&bdev->bd_stamp, stamp, now) != stamp)
+			return;
+		jiffs = min(jiffs, now - stamp);
+	}
+	tally_stat_add(bdev, io_ticks, jiffs);
+}
+
 static __always_inline void
 tally_busy_add(struct tally_acct *a, struct block_device *bdev,
 	       union tally_modes m, unsigned long jiffs, unsigned long now)
 {
 	this_cpu_add(a->busy->ticks, jiffs);
-	if (m.inflight == INFLIGHT_PERCPU) {
-		const unsigned long since = now - READ_ONCE(bdev->bd_stamp);
-
-		tally_stamp(bdev, now);
-		jiffs = min(jiffs, since);
-	}
-	part_stat_add(bdev, io_ticks, jiffs);
+	tally_mirror(bdev, m, jiffs, now);
+	if (bdev_is_partition(bdev))
+		tally_mirror(bdev_whole(bdev), m, jiffs, now);
 }
 
 /*
@@ -103,7 +118,8 @@ static inline void tally_exact_begin(struct tally_acct *a)
 }
 
 static inline void tally_exact_end(struct tally_acct *a,
-				   struct block_device *bdev)
+				   struct block_device *bdev,
+				   union tally_modes m, unsigned long now)
 {
 	struct tally_exact *x = &a->exact;
 	unsigned long flags;
@@ -116,8 +132,11 @@ static inline void tally_exact_end(struct tally_acct *a,
 		x->mirrored += whole;
 	}
 	spin_unlock_irqrestore(&x->lock, flags);
-	if (whole)
-		part_stat_add(bdev, io_ticks, whole);
+	if (!whole)
+		return;
+	tally_mirror(bdev, m, whole, now);
+	if (bdev_is_partition(bdev))
+		tally_mirror(bdev_whole(bdev), m, whole, now);
 }
 
 static __always_inline void
@@ -139,7 +158,7 @@ tally_ticks_end(struct tally_acct *a, struct tally_io *io, union tally_modes m,
 	if (m.ticks == TICKS_ROUND)
 		tally_round(a, io->bdev, m, now);
 	else if (m.ticks == TICKS_EXACT)
-		tally_exact_end(a, io->bdev);
+		tally_exact_end(a, io->bdev, m, now);
 	else
 		tally_update_ticks(a, io->bdev, m, now, true);
 }

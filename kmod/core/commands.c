@@ -148,7 +148,7 @@ static int run_modes(struct tally_request *rq)
 /* A row per command; no flags are known to any of them. */
 #define ROW(number, word, type, fn) {					\
 	.nr = _IOC_NR(number), .name = word, .size = sizeof(type),	\
-	.min = sizeof(type), .run = fn }
+	.min = sizeof(type), .noio = true, .run = fn }
 
 static const struct tally_command rows[] = {
 	ROW(TALLY_INFO,	    "INFO",	struct tally_info,     run_info),

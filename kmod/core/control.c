@@ -181,6 +181,16 @@ static int check_head(const struct tally_command *cmd, struct tally_head *head,
 	return 0;
 }
 
+/* What the caller knows of the structure; zeroes for what only he knows. */
+static int copy_out(const struct tally_command *cmd, void __user *to, u32 size,
+		    const void *from)
+{
+	if (copy_to_user(to, from, min_t(size_t, size, cmd->size)) ||
+	    (size > cmd->size && clear_user(to + cmd->size, size - cmd->size)))
+		return -EFAULT;
+	return 0;
+}
+
 static int carry_out(const struct tally_command *cmd, void __user *arg)
 {
 	struct tally_request *rq;
@@ -217,18 +227,14 @@ static int carry_out(const struct tally_command *cmd, void __user *arg)
 	rq->head = &head;
 
 	/* What cannot be written to is found out before anything happens. */
-	if (copy_to_user(arg, rq->arg, min_t(size_t, size, cmd->size))) {
-		err = -EFAULT;
+	err = copy_out(cmd, arg, size, rq->arg);
+	if (err)
 		goto free_arg;
-	}
 	err = cmd->run(rq);
 	if (err)
 		goto reason;
 	memcpy(rq->arg, &head, sizeof(head));
-	if (copy_to_user(arg, rq->arg, min_t(size_t, size, cmd->size)) ||
-	    (size > cmd->size &&
-	     clear_user(arg + cmd->size, size - cmd->size)))
-		err = -EFAULT;
+	err = copy_out(cmd, arg, size, rq->arg);
 	goto free_arg;
 
 reason:
@@ -244,7 +250,7 @@ static long control_ioctl(struct file *file, unsigned int nr, unsigned long arg)
 {
 	const struct tally_command *cmd;
 	struct module *owner;
-	unsigned int noio;
+	unsigned int saved = 0;
 	int err;
 
 	if (_IOC_TYPE(nr) != TALLY_IOC_TYPE ||
@@ -259,9 +265,11 @@ static long control_ioctl(struct file *file, unsigned int nr, unsigned long arg)
 	 * A resume must not wait for memory that is freed by writing to the map
 	 * it would resume; nor may it wait for a lock whose holder does.
 	 */
-	noio = memalloc_noio_save();
+	if (cmd->noio)
+		saved = memalloc_noio_save();
 	err = carry_out(cmd, (void __user *)arg);
-	memalloc_noio_restore(noio);
+	if (cmd->noio)
+		memalloc_noio_restore(saved);
 	module_put(owner);
 	return err;
 }

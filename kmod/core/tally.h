@@ -54,6 +54,7 @@ struct tally_disk;
  *	on a fatal signal, and then nothing has changed.  Modes are switched
  *	between this and @unquiesce.
  * @unquiesce: let I/O go on
+ * @released: after that, with no lock held: submit what waited; may be NULL
  * @info: fill in what the core does not know
  */
 struct tally_disk_ops {
@@ -61,6 +62,7 @@ struct tally_disk_ops {
 	enum tally_kind kind;
 	int (*quiesce)(struct tally_disk *td);
 	void (*unquiesce)(struct tally_disk *td);
+	void (*released)(struct tally_disk *td);
 	void (*info)(struct tally_disk *td, struct tally_disk_info *info);
 };
 
@@ -157,6 +159,8 @@ const char *tally_mode_name(enum tally_axis axis, u8 mode);
  * @size: of its structure now
  * @min: of the first published layout
  * @flags: those that it knows
+ * @noio: it may have to resume a map, or takes a lock that a resume takes: no
+ *	memory is freed by writing meanwhile
  * @run: carry it out; @rq->arg may be changed and is copied out on success
  */
 struct tally_command {
@@ -165,6 +169,7 @@ struct tally_command {
 	size_t size;
 	size_t min;
 	u32 flags;
+	bool noio;
 	int (*run)(struct tally_request *rq);
 };
 

@@ -350,7 +350,13 @@ int gen_run_carry_out(struct gen_run *run, struct tally_gen_run *req)
 		wait_for_completion(&run->ended);
 		return err;
 	}
-	req->ended = wait_for_threads(run, req->duration_ns) ?
-		     TALLY_GEN_INTERRUPTED : 0;
+	if (wait_for_threads(run, req->duration_ns)) {
+		req->ended = TALLY_GEN_INTERRUPTED;
+	} else {
+		/* Nobody needs the device: it is closed when we return. */
+		fput(run->file);
+		run->file = NULL;
+		req->ended = 0;
+	}
 	return copy_results(run, req);
 }

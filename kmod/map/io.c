@@ -102,10 +102,11 @@ static void map_go_on(struct map_io *io)
 	struct tally_map *m = io->map;
 	unsigned long flags;
 
+	/* Queued under the lock: once the worker has the io, m may go. */
 	spin_lock_irqsave(&m->defer_lock, flags);
 	list_add_tail(&io->more, &m->more);
-	spin_unlock_irqrestore(&m->defer_lock, flags);
 	queue_work(m->wq, &m->work);
+	spin_unlock_irqrestore(&m->defer_lock, flags);
 }
 
 /* One fragment, or the submitter, is done with the stage. */

@@ -22,10 +22,10 @@ static void drain_released(struct percpu_ref *ref)
 }
 
 /*
- * Open the gate and take what waited at it; see map_defer().  The caller
- * submits it once it holds no lock.
+ * Open the gate and let go what waited at it; see map_defer().  The caller
+ * submits it, once it holds no lock.
  */
-static void undrain(struct tally_map *m, struct bio_list *waited)
+static void undrain(struct tally_map *m)
 {
 	lockdep_assert_held(&m->lock);
 	/*
@@ -36,27 +36,38 @@ static void undrain(struct tally_map *m, struct bio_list *waited)
 	percpu_ref_resurrect(&m->drain);
 
 	spin_lock_irq(&m->defer_lock);
-	bio_list_merge(waited, &m->deferred);
+	bio_list_merge(&m->waited, &m->deferred);
 	bio_list_init(&m->deferred);
 	spin_unlock_irq(&m->defer_lock);
 }
 
-static void submit_waited(struct bio_list *waited)
+/* Each bio is taken by one caller, whoever let it go. */
+static void submit_waited(struct tally_map *m)
 {
+	struct bio_list waited;
 	struct bio *bio;
 
-	while ((bio = bio_list_pop(waited)))
+	spin_lock_irq(&m->defer_lock);
+	waited = m->waited;
+	bio_list_init(&m->waited);
+	spin_unlock_irq(&m->defer_lock);
+	while ((bio = bio_list_pop(&waited)))
 		submit_bio_noacct(bio);
 }
 
+static void map_released(struct tally_disk *td)
+{
+	submit_waited(container_of(td, struct tally_map, td));
+}
+
 /* Shut the gate and wait until nothing is in flight. */
-static int drain(struct tally_map *m, struct bio_list *waited)
+static int drain(struct tally_map *m)
 {
 	lockdep_assert_held(&m->lock);
 	percpu_ref_kill(&m->drain);
 	if (!wait_event_killable(m->drained, percpu_ref_is_zero(&m->drain)))
 		return 0;
-	undrain(m, waited);
+	undrain(m);
 	return -EINTR;
 }
 
@@ -74,44 +85,39 @@ static int lock_map(struct tally_map *m)
 static int map_quiesce(struct tally_disk *td)
 {
 	struct tally_map *m = container_of(td, struct tally_map, td);
-	struct bio_list waited = BIO_EMPTY_LIST;
 	int err = lock_map(m);
 
 	if (err)
 		return err;
 	if (!m->suspended)
-		err = drain(m, &waited);
+		err = drain(m);
 	if (err)
 		mutex_unlock(&m->lock);
-	submit_waited(&waited);
 	return err;
 }
 
 static void map_unquiesce(struct tally_disk *td)
 {
 	struct tally_map *m = container_of(td, struct tally_map, td);
-	struct bio_list waited = BIO_EMPTY_LIST;
 
 	if (!m->suspended)
-		undrain(m, &waited);
+		undrain(m);
 	mutex_unlock(&m->lock);
-	submit_waited(&waited);
 }
 
 int tally_map_suspend(struct tally_map *m)
 {
-	struct bio_list waited = BIO_EMPTY_LIST;
 	int err = lock_map(m);
 
 	if (err)
 		return err;
 	if (!m->suspended) {
-		err = drain(m, &waited);
+		err = drain(m);
 		if (!err)
 			WRITE_ONCE(m->suspended, true);
 	}
 	mutex_unlock(&m->lock);
-	submit_waited(&waited);
+	submit_waited(m);
 	return err;
 }
 
@@ -313,7 +319,6 @@ static bool has_inactive(struct tally_map *m)
 
 int tally_map_resume(struct tally_map *m, struct tally_request *rq)
 {
-	struct bio_list waited = BIO_EMPTY_LIST;
 	struct tally_table *old = NULL;
 	bool drained;
 	int err = lock_map(m);
@@ -323,7 +328,7 @@ int tally_map_resume(struct tally_map *m, struct tally_request *rq)
 	drained = m->suspended;
 	if (has_inactive(m)) {
 		if (!drained) {
-			err = drain(m, &waited);
+			err = drain(m);
 			drained = !err;
 		}
 		if (!err)
@@ -335,9 +340,9 @@ int tally_map_resume(struct tally_map *m, struct tally_request *rq)
 		WRITE_ONCE(m->suspended, false);
 	/* A resume that failed leaves a running map running. */
 	if (drained && !m->suspended)
-		undrain(m, &waited);
+		undrain(m);
 	mutex_unlock(&m->lock);
-	submit_waited(&waited);
+	submit_waited(m);
 	tally_table_free(old);
 	return err;
 }
@@ -365,14 +370,17 @@ static void map_free_disk(struct gendisk *disk)
 
 	ida_free(&indexes, m->index);
 	map_free(m);
+	preempt_disable();	/* see the wait: we have left when it is over */
 	if (atomic_dec_and_test(&disks))
 		wake_up_var(&disks);
+	preempt_enable();
 }
 
 /* The last reference to a disk may be anybody's, the code is ours. */
 void tally_map_wait_freed(void)
 {
 	wait_var_event(&disks, !atomic_read(&disks));
+	synchronize_rcu();
 }
 
 static const struct block_device_operations map_fops = {
@@ -417,6 +425,7 @@ static int map_init(struct tally_map *m, const char *profile,
 	init_waitqueue_head(&m->drained);
 	spin_lock_init(&m->defer_lock);
 	bio_list_init(&m->deferred);
+	bio_list_init(&m->waited);
 	INIT_LIST_HEAD(&m->more);
 	INIT_WORK(&m->work, tally_map_work);
 	m->suspended = true;
@@ -602,5 +611,6 @@ const struct tally_disk_ops tally_map_disk_ops = {
 	.kind		= TALLY_KIND_MAP,
 	.quiesce	= map_quiesce,
 	.unquiesce	= map_unquiesce,
+	.released	= map_released,
 	.info		= map_info,
 };

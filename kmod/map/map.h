@@ -77,6 +77,7 @@ struct tally_map {
 
 	spinlock_t defer_lock;
 	struct bio_list deferred;	/* until resumed */
+	struct bio_list waited;		/* let go, to be submitted */
 	struct list_head more;		/* map_io that need memory, or a stage */
 	bool dead;			/* deferred I/O fails */
 	struct workqueue_struct *wq;

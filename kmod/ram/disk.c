@@ -168,8 +168,10 @@ static void ram_free_disk(struct gendisk *disk)
 
 	ida_free(indexes(r), r->index);
 	ram_free(r);
+	preempt_disable();	/* see the wait: we have left when it is over */
 	if (atomic_dec_and_test(&disks))
 		wake_up_var(&disks);
+	preempt_enable();
 }
 
 static const struct block_device_operations ram_fops = {
@@ -362,6 +364,7 @@ void tally_ram_destroy_all(void)
 	}
 	/* The last reference to a disk may be anybody's, the code is ours. */
 	wait_var_event(&disks, !atomic_read(&disks));
+	synchronize_rcu();
 	rcu_barrier();		/* pages of sparse stores on their way out */
 }
 

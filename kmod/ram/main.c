@@ -79,7 +79,7 @@ static const struct tally_command rows[] = {
 		.nr = _IOC_NR(TALLY_RAM_REMOVE), .name = "RAM_REMOVE",
 		.size = sizeof(struct tally_ram_remove),
 		.min = sizeof(struct tally_ram_remove),
-		.flags = TALLY_RAM_FORCE, .run = run_remove,
+		.flags = TALLY_RAM_FORCE, .noio = true, .run = run_remove,
 	},
 };
 

@@ -44,8 +44,8 @@
  * a multiple of 8); each record is cut or zero-padded to it.
  *
  * Errors common to all commands: EPERM (no CAP_SYS_ADMIN), EFAULT, EINVAL,
- * E2BIG, EPROTONOSUPPORT, ENOMEM, EINTR (a signal came while waiting; the old
- * state stands).  Commands that name a disk: ENXIO (no such disk), ENODEV (a
+ * E2BIG, EPROTONOSUPPORT, ENOMEM, EINTR (a fatal signal came while waiting;
+ * the old state stands).  Commands that name a disk: ENXIO (no such disk), ENODEV (a
  * disk of ours, but of the wrong kind or on its way out).  Others are listed
  * at the command.
  *
@@ -260,7 +260,8 @@ struct tally_ram_remove {
 /*
  * A mapped device without a table: size 0, suspended, I/O is refused (EIO)
  * until a table was loaded and resumed.
- * EEXIST (name or UUID taken), ENAMETOOLONG, ENOSPC.
+ * EEXIST (name or UUID taken), ENAMETOOLONG, EINVAL (a name that is empty or
+ * reserved, or holds a slash; a control character), ENOSPC.
  */
 struct tally_map_create {
 	struct tally_head head;		/* flags: TALLY_MAP_READONLY */
@@ -279,7 +280,8 @@ struct tally_map_create {
  * major:minor, numbers as [0-9]+, words parted by blanks or tabs, lines by \n;
  * blank lines and those that begin with # are skipped.
  * EINVAL (text: reason names line and word), ENODEV/ENXIO (no such device),
- * EBUSY (held by somebody else, or mounted), ELOOP (onto itself, or deeper than
+ * EBUSY (held by somebody else, or mounted), EROFS or EACCES (the disk is
+ * read-only, and the load not), ELOOP (onto itself, or deeper than
  * TALLY_DEPTH_MAX), E2BIG (over TALLY_TABLE_MAX or TALLY_SEGMENTS_MAX).
  */
 struct tally_map_load {
