@@ -365,8 +365,7 @@ test_flips_from_two_processes_under_verified_io()
 	flip m "$stop" "${profiles[@]}" &
 	flip m "$stop" native linux-6.10 linux-5.18 linux-5.0 percpu-v1 linux-4.20 none &
 	verify_with_fio /dev/blktally/m
-	touch "$stop"
-	wait
+	end_flips "$stop" 2
 	flips=$(cat "$stop".* | awk '{ n += $1 } END { print n }')
 	((flips > 100)) || fail "only $flips flips"
 	# One that changes nothing does not count as a switch.
@@ -389,8 +388,7 @@ test_counts_survive_flips()
 	dd if=$m of=/dev/null bs=4k count=400 iflag=direct status=none
 	same $((reads + 400)) "$(reads m)" reads
 	dd if=/dev/zero of=$m bs=4k count=500 oflag=direct conv=notrunc status=none
-	touch "$stop"
-	wait
+	end_flips "$stop" 2
 	in_flight m '0 0'
 	same $((writes + 500)) "$(writes m)" writes
 	(($(sysfs m switches) > 50)) || fail "only $(sysfs m switches) switches"
@@ -412,7 +410,6 @@ test_ext4_round_trip_under_flips()
 	mount "$(readlink -f $m)" "$tmp/mnt"
 	tar -C "$tmp/mnt" --compare -f "$tmp/tree.tar"
 	umount "$tmp/mnt"
-	touch "$stop"
-	wait
+	end_flips "$stop" 1
 	in_flight m '0 0'
 }
