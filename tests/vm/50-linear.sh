@@ -124,8 +124,7 @@ test_discard_loop_under_flips_and_suspends()
 		tallyctl suspend m
 		tallyctl resume m
 	done
-	touch "$stop"
-	wait
+	end_flips "$stop" 1
 	[[ -e $tmp/discards-went-well ]]
 	in_flight m '0 0'
 	(($(sysfs m switches) >= 7)) || fail "few switches: $(sysfs m switches)"

@@ -23,7 +23,7 @@ printed_by()
 	done
 	"$1" table >"$dir/table"
 	"$1" status | sed 's/ *$//' >"$dir/status"
-	"$1" ls | sed 's/([0-9]*:/(MAJOR:/' >"$dir/ls"
+	"$1" ls | sed 's/([0-9]*:[0-9]*)/(NUMBER)/' >"$dir/ls"
 	"$1" suspend m
 	"$1" load m <"$tmp/n.table"
 	"$1" info m | grep -E '^(State|Tables present|Open count):' >"$dir/suspended"

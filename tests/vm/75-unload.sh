@@ -80,7 +80,7 @@ test_load_again_works()
 		tallyctl remove m
 		settle
 		unload_modules
-		! loaded tally_core
+		not loaded tally_core
 		[[ ! -e $control ]]
 	done
 }

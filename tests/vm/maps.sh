@@ -81,3 +81,11 @@ flip()
 	done
 	echo "$n" >"$stop.$BASHPID"
 }
+
+# end_flips STOP PROCESSES: all of them got there without a failed write
+end_flips()
+{
+	touch "$1"
+	wait
+	same "$2" "$(compgen -G "$1.*" | wc -l)" 'processes that flipped to the end'
+}
