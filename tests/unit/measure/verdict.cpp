@@ -58,6 +58,15 @@ TEST_CASE("too few rounds, and rounds without a figure, decide nothing") {
     CHECK(std::abs(judgement.ratio - 1.45) < 1e-12);
 }
 
+TEST_CASE("a handful of equal rounds is not the same, and resolves nothing") {
+    for (std::size_t rounds : {1U, 2U, 5U}) {
+        CHECK(judge_one(std::vector<double>(rounds, 1.0)).verdict == Verdict::undecided);
+        CHECK(std::isnan(resolution(std::vector<double>(rounds, 1.0), 1)));
+    }
+    CHECK(judge_one(std::vector<double>(rounds_min, 1.0)).verdict == Verdict::same);
+    CHECK(resolution(std::vector<double>(rounds_min, 1.0), 1) == 0.0);
+}
+
 TEST_CASE("ratios never divide by zero") {
     const auto result = ratios({2, 3, 0}, {1, 0, 4});
     CHECK(result[0] == 2);

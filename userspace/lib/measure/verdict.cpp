@@ -21,7 +21,7 @@ std::vector<double> usable(const std::vector<double> &ratios) {
 // anybody asked about.
 Verdict decide(const Judgement &judgement, const Rule &rule) {
     const auto &[low, high] = judgement.interval;
-    if (!std::isfinite(low) || !std::isfinite(high))
+    if (judgement.rounds < rounds_min || !std::isfinite(low) || !std::isfinite(high))
         return Verdict::undecided;
     if (low >= 1.0 - rule.margin && high <= 1.0 + rule.margin)
         return Verdict::same;
@@ -40,7 +40,10 @@ const char *word(Verdict verdict) {
 }
 
 double resolution(const std::vector<double> &ratios, std::uint64_t seed) {
-    const auto [low, high] = stats::bootstrap_median(usable(ratios), seed);
+    const std::vector<double> kept = usable(ratios);
+    if (kept.size() < rounds_min)
+        return std::numeric_limits<double>::quiet_NaN();
+    const auto [low, high] = stats::bootstrap_median(kept, seed);
     return std::max(std::abs(low - 1.0), std::abs(high - 1.0));
 }
 

@@ -28,6 +28,10 @@ struct Judgement {
     Verdict verdict = Verdict::undecided;
 };
 
+// Fewer pairs say nothing: the interval of one or two has no width worth the name, and the test
+// cannot reach the level before the sixth.
+inline constexpr std::size_t rounds_min = 6;
+
 struct Rule {
     double margin = 0.02;  // half width of "same"
     double resolution = 0; // the smallest difference that A against A lets one believe
@@ -35,7 +39,7 @@ struct Rule {
     std::uint64_t seed = 1;
 };
 
-// What A against A can resolve: the farthest end of its interval from 1.
+// What A against A can resolve: the farthest end of its interval from 1. NaN for too few rounds.
 double resolution(const std::vector<double> &ratios, std::uint64_t seed);
 
 std::vector<double> ratios(const std::vector<double> &arm, const std::vector<double> &against);
