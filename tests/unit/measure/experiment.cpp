@@ -107,6 +107,28 @@ TEST_CASE("the findings are what the engine was told") {
     CHECK(std::abs(findings.arms[0].ns - 2000) < 30);
 }
 
+TEST_CASE("added time is judged by its interval, and only as a part of something") {
+    Bench bench;
+    const auto outcome_with = [&](double fast, double peer) {
+        bench.engine.iops["fast"] = fast;
+        bench.engine.iops["peer"] = peer;
+        return std::string(
+            outcome(conclude(bench.preset, bench.settings, bench.run()).added.at(0)));
+    };
+    CHECK(outcome_with(0.5e6, 1e6 / 3) == "reached");  // 2 of 4
+    CHECK(outcome_with(1e6 / 2.2, 1e6 / 3) == "ok");   // 2.4 of 4
+    CHECK(outcome_with(1e6 / 2.5, 1e6 / 3) == "over"); // 3 of 4
+    CHECK(outcome_with(0.5e6, 1e6) == "unknown");      // of nothing
+    CHECK(outcome_with(0.5e6, 1.1e6) == "unknown");    // of less
+    bench.settings.rounds = 5;
+    CHECK(outcome_with(0.5e6, 1e6 / 3) == "unknown");
+
+    AddedFigures figures{{"a", "b", 0.66, 0.54}, 0.6, {0.5, 0.7}};
+    CHECK(std::string(outcome(figures)) == "undecided");
+    figures.interval = {0.5, 0.66};
+    CHECK(std::string(outcome(figures)) == "ok");
+}
+
 TEST_CASE("a missing peer is skipped with its reason, the rest goes on") {
     Bench bench;
     bench.rig.missing = {"dm-linear"};

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -165,23 +164,39 @@ AddedFigures added_figures(const Added &goal, const Rounds &rounds, std::uint64_
     if (arm == nullptr || than == nullptr)
         return result;
     const auto ours = added_time(*arm, baseline), theirs = added_time(*than, baseline);
+    std::vector<double> a, b;
+    for (std::size_t round = 0; round < ours.size(); ++round)
+        if (std::isfinite(ours[round]) && std::isfinite(theirs[round])) {
+            a.push_back(ours[round]);
+            b.push_back(theirs[round]);
+        }
+    // A part of what may be nothing, or less, is no figure.
+    if (b.size() < rounds_min || !(stats::bootstrap_median(b, seed).low > 0.0))
+        return result;
     const auto ratio = [&](const std::vector<std::size_t> &drawn) {
-        std::vector<double> a, b;
-        for (std::size_t round : drawn)
-            if (std::isfinite(ours[round]) && std::isfinite(theirs[round])) {
-                a.push_back(ours[round]);
-                b.push_back(theirs[round]);
-            }
-        return stats::median(std::move(a)) / stats::median(std::move(b));
+        std::vector<double> x, y;
+        for (std::size_t round : drawn) {
+            x.push_back(a[round]);
+            y.push_back(b[round]);
+        }
+        return stats::median(std::move(x)) / stats::median(std::move(y));
     };
-    std::vector<std::size_t> all(ours.size());
-    std::iota(all.begin(), all.end(), 0U);
-    result.ratio = ratio(all);
-    result.interval = stats::bootstrap(ours.size(), ratio, seed);
+    result.ratio = stats::median(a) / stats::median(b);
+    result.interval = stats::bootstrap(a.size(), ratio, seed);
     return result;
 }
 
 } // namespace
+
+const char *outcome(const AddedFigures &figures) {
+    const auto &[low, high] = figures.interval;
+    if (!std::isfinite(figures.ratio))
+        return "unknown";
+    return high <= figures.goal.strive ? "reached"
+           : high <= figures.goal.must ? "ok"
+           : low > figures.goal.must   ? "over"
+                                       : "undecided";
+}
 
 std::vector<Arm> plan_arms(const Preset &preset, const Settings &settings) {
     std::vector<Arm> arms;

@@ -61,11 +61,15 @@ struct ArmFigures {
     double drift = 0, drift_p = 0; // last third against the first; Mann-Kendall
 };
 
+// Without a ratio where `than` adds nothing that is certain.
 struct AddedFigures {
     Added goal;
     double ratio = 0;
     stats::Interval interval{};
 };
+// "reached", "ok" or "over" when the whole interval says so, else "undecided"; "unknown" without
+// a ratio.
+const char *outcome(const AddedFigures &figures);
 
 struct Findings {
     double resolution = 0; // from A against A

@@ -76,14 +76,6 @@ double measured_part(const Preset &preset, const Findings &findings, const std::
     return judgement != nullptr ? judgement->ratio : NAN;
 }
 
-const char *outcome(const AddedFigures &figures) {
-    if (!std::isfinite(figures.ratio))
-        return "unknown";
-    return figures.ratio <= figures.goal.strive ? "reached"
-           : figures.ratio <= figures.goal.must ? "ok"
-                                                : "over";
-}
-
 Json to_json(const Preset &preset, const Settings &settings, const EngineOutcome &engine) {
     const auto &[rounds, findings] = engine;
     Json arms = Json::array(), added = Json::array(), published = Json::array();
