@@ -41,7 +41,7 @@ private:
     void switch_modes(const std::string &disk, const std::string &profile, const Modes &modes);
     std::string name_of(const std::string &suffix) const;
     void undo(const std::string &what, std::function<void()> action);
-    bool load_peer(const std::string &module, const std::vector<std::string> &parameters);
+    void load_peer(const std::string &module, const std::vector<std::string> &parameters);
 
     Made make_null();
     Made make_ram();
