@@ -156,6 +156,17 @@ TEST_CASE("failed turns give no figure") {
     CHECK(rounds.series[3].errors >= 20);
 }
 
+TEST_CASE("a turn that a stray signal cut short is taken once more") {
+    Bench bench;
+    const std::size_t warm = 2 * plan_arms(bench.preset, bench.settings).size();
+    bench.engine.interrupted = {warm + 1, warm + 3, warm + 4};
+    std::size_t figures = 0;
+    for (const Series &series : bench.run().series)
+        figures += std::isfinite(series.iops.front());
+    CHECK(figures == warm / 2 - 1); // the second of its kind in one turn is given up
+    CHECK(bench.engine.jobs.size() == warm * 11 + 2);
+}
+
 TEST_CASE("a stop ends the run at once and keeps whole rounds apart from broken ones") {
     Bench bench;
     bench.engine.on_run = [&](std::size_t turn) {

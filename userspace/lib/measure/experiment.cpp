@@ -55,7 +55,7 @@ public:
         job.duration = slice;
         try {
             job.device = rig_.enter(series.arm);
-            return engine_.run(job, stop_);
+            return run_whole([&] { return engine_.run(job, stop_); }, stop_);
         } catch (const std::system_error &error) {
             if (!stop_.explains(error))
                 throw;
