@@ -54,7 +54,15 @@ TEST_CASE("the plan: A and A first, thread variants where CPUs allow") {
     for (const Arm &arm : plan_arms(bench.preset, bench.settings))
         names.push_back(arm.name);
     CHECK(names == std::vector<std::string>{
-                       "raw", "raw again", "slow", "fast", "peer", "fast @1", "slow @1"});
+                       "raw",
+                       "raw again",
+                       "slow",
+                       "fast",
+                       "peer",
+                       "raw @1",
+                       "raw again @1",
+                       "fast @1",
+                       "slow @1"});
     bench.settings.cpus = {0};
     bench.settings.threads = 1;
     CHECK(plan_arms(bench.preset, bench.settings).size() == 5);
@@ -64,7 +72,7 @@ TEST_CASE("every round has every arm once, in an order that the seed decides") {
     Bench bench;
     const Rounds rounds = bench.run();
     CHECK(rounds.done == 20);
-    constexpr std::size_t arms = 7, warm = 2 * arms;
+    constexpr std::size_t arms = 9, warm = 2 * arms;
     REQUIRE(bench.rig.entered.size() == warm + 20 * arms);
     std::set<std::vector<std::string>> orders;
     for (std::size_t round = 0; round < 20; ++round) {
@@ -94,7 +102,8 @@ TEST_CASE("the findings are what the engine was told") {
     Bench bench;
     bench.settings.rounds = 40;
     const Findings findings = conclude(bench.preset, bench.settings, bench.run());
-    CHECK(findings.resolution < 0.02);
+    CHECK(findings.resolution.at(2) < 0.02);
+    CHECK(findings.resolution.at(1) < 0.02);
     CHECK(named(findings.of_baseline, "slow").verdict == Verdict::slower);
     CHECK(std::abs(named(findings.of_baseline, "slow").ratio - 0.4) < 0.01);
     CHECK(named(findings.contrasts, "fast / slow @2").verdict == Verdict::faster);
@@ -105,6 +114,17 @@ TEST_CASE("the findings are what the engine was told") {
     CHECK(std::abs(findings.added[0].ratio - 0.5) < 0.03);
     CHECK(findings.added[0].interval.low < findings.added[0].ratio);
     CHECK(std::abs(findings.arms[0].ns - 2000) < 30);
+}
+
+TEST_CASE("each number of threads has its own resolution") {
+    Bench bench;
+    bench.engine.iops["raw again @1"] = 1.5e6; // one thread's figures are worth little here
+    bench.engine.iops["fast @1"] = 1.2e6;
+    const Findings findings = conclude(bench.preset, bench.settings, bench.run());
+    CHECK(findings.resolution.at(2) < 0.02);
+    CHECK(findings.resolution.at(1) > 0.4);
+    CHECK(named(findings.contrasts, "fast / slow @2").verdict == Verdict::faster);
+    CHECK(named(findings.contrasts, "fast / slow @1").verdict == Verdict::undecided);
 }
 
 TEST_CASE("added time is judged by its interval, and only as a part of something") {
@@ -170,13 +190,13 @@ TEST_CASE("a turn that a stray signal cut short is taken once more") {
 TEST_CASE("a stop ends the run at once and keeps whole rounds apart from broken ones") {
     Bench bench;
     bench.engine.on_run = [&](std::size_t turn) {
-        if (turn == 14 + 7 * 5 + 3)
+        if (turn == 18 + 9 * 5 + 3)
             bench.stop.request(SIGINT);
     };
     const Rounds rounds = bench.run();
     CHECK(rounds.interrupted);
     CHECK(rounds.done == 5);
-    CHECK(bench.engine.jobs.size() == 14 + 7 * 5 + 3);
+    CHECK(bench.engine.jobs.size() == 18 + 9 * 5 + 3);
     CHECK_NOTHROW(conclude(bench.preset, bench.settings, rounds));
 }
 
@@ -192,11 +212,11 @@ TEST_CASE("a stop while warming up leaves nothing to divide by") {
 TEST_CASE("the budget decides the slice, within limits") {
     Bench bench;
     bench.settings.slice = 0ms;
-    bench.settings.budget = 7 * 20 * 100ms;
+    bench.settings.budget = 9 * 20 * 100ms;
     const Rounds rounds = bench.run();
     CHECK(rounds.slice > 90ms);
     CHECK(rounds.slice <= 100ms);
-    CHECK(rounds.planned <= 14s);
+    CHECK(rounds.planned <= 18s);
     bench.settings.budget = 1ms;
     CHECK(bench.run().slice == 20ms);
     bench.settings.budget = 24h;

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <optional>
 
 #include "measure/cpus.hpp"
@@ -27,7 +28,7 @@ struct Settings {
 };
 
 // The arms in the order of every list below. The baseline comes first and, under another name,
-// second: A against A.
+// second: A against A. So it does with every other number of threads.
 std::vector<Arm> plan_arms(const Preset &preset, const Settings &settings);
 
 struct Series {
@@ -72,7 +73,7 @@ struct AddedFigures {
 const char *outcome(const AddedFigures &figures);
 
 struct Findings {
-    double resolution = 0; // from A against A
+    std::map<std::uint32_t, double> resolution; // from A against A, for each number of threads
     std::vector<ArmFigures> arms;
     std::vector<Judgement> of_baseline, contrasts; // Holm over both
     std::vector<AddedFigures> added;

@@ -30,6 +30,7 @@ Json to_json(const Judgement &j) {
             {"rounds", j.rounds},
             {"ratio", number(j.ratio)},
             {"interval", pair(j.interval)},
+            {"resolution", number(j.resolution)},
             {"p", number(j.p)},
             {"p_adjusted", number(j.adjusted)},
             {"verdict", word(j.verdict)}};
@@ -104,7 +105,7 @@ Json to_json(const Preset &preset, const Settings &settings, const EngineOutcome
             {"slice_ns", rounds.slice.count()},
             {"planned_s", seconds(rounds.planned)},
             {"taken_s", seconds(rounds.taken)},
-            {"resolution", number(findings.resolution)},
+            {"resolution", number(findings.resolution.at(settings.threads))},
             {"margin", settings.margin},
             {"arms", std::move(arms)},
             {"of_baseline", to_json(findings.of_baseline)},
@@ -204,8 +205,10 @@ std::string engine_text(const ExperimentReport &report, const EngineOutcome &eng
                                    rounds.asked,
                                    rounds.slice / 1ms,
                                    seconds(rounds.taken));
-    text += fmt::format("A against A: this engine resolves differences over {} here\n\n",
-                        percent(findings.resolution, 2));
+    text += "A against A: this engine resolves differences over";
+    for (const auto &[threads, resolution] : findings.resolution)
+        text += fmt::format(" {} @{}", percent(resolution, 2), threads);
+    text += "\n\n";
     text += arms_text(report.preset, engine);
     for (const ArmFigures &arm : findings.arms)
         if (!arm.missing.empty())

@@ -26,7 +26,7 @@ Verdict decide(const Judgement &judgement, const Rule &rule) {
     if (low >= 1.0 - rule.margin && high <= 1.0 + rule.margin)
         return Verdict::same;
     const bool excludes_one = low > 1.0 || high < 1.0;
-    const bool resolved = std::abs(judgement.ratio - 1.0) > rule.resolution;
+    const bool resolved = std::abs(judgement.ratio - 1.0) > judgement.resolution;
     if (!excludes_one || !resolved || !(judgement.adjusted < rule.level))
         return Verdict::undecided;
     return judgement.ratio > 1.0 ? Verdict::faster : Verdict::slower;
@@ -68,6 +68,7 @@ std::vector<Judgement> judge(const std::vector<Pairing> &pairings, const Rule &r
         judgement.rounds = kept.size();
         judgement.ratio = stats::median(kept);
         judgement.interval = stats::bootstrap_median(kept, rule.seed);
+        judgement.resolution = pairing.resolution;
         judgement.p = stats::wilcoxon(logs);
         p.push_back(judgement.p);
         result.push_back(std::move(judgement));

@@ -17,6 +17,7 @@ const char *word(Verdict verdict);
 struct Pairing {
     std::string name, arm, against;
     std::vector<double> ratios; // NaN where one of the two has no figure
+    double resolution = 0;      // the smallest difference that A against A lets one believe
 };
 
 struct Judgement {
@@ -24,6 +25,7 @@ struct Judgement {
     std::size_t rounds = 0; // pairs that count
     double ratio = 0;       // median
     stats::Interval interval{};
+    double resolution = 0;
     double p = 0, adjusted = 0; // Wilcoxon on the logarithms; Holm over all pairings
     Verdict verdict = Verdict::undecided;
 };
@@ -33,8 +35,7 @@ struct Judgement {
 inline constexpr std::size_t rounds_min = 6;
 
 struct Rule {
-    double margin = 0.02;  // half width of "same"
-    double resolution = 0; // the smallest difference that A against A lets one believe
+    double margin = 0.02; // half width of "same"
     double level = 0.05;
     std::uint64_t seed = 1;
 };
