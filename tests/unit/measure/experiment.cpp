@@ -249,6 +249,8 @@ TEST_CASE("a preset with a fault is refused by name") {
                       "x: added[0]: \"must\" has the wrong type");
     CHECK_THROWS_WITH(parse_preset(with("\"slow\", \"device\"", "\"raw\", \"device\""), "x"),
                       "small: two arms \"raw\"");
+    CHECK_THROWS_WITH(parse_preset(with("\"none\"", "\"none\", \"lower\": \"none\""), "x"),
+                      "x: arms[0]: \"lower\" needs the device \"linear\"");
     CHECK_THROWS_WITH(parse_preset(with("preset/1", "preset/2"), "x"),
                       "x: \"schema\" must be \"blktally/preset/1\"");
 }

@@ -150,9 +150,10 @@ std::string DeviceRig::enter(const Arm &arm) {
     const Made device = made(arm.device);
     if (!device.missing.empty())
         throw Missing(device.missing);
-    // What lies under the measured disk stays out of the way; the arm's own modes come last.
+    // What lies under the measured disk stays out of the way unless the arm says what it counts;
+    // the arm's own modes come last.
     if (arm.device != "ram" && !ram_.disk.empty())
-        switch_modes(name_of("ram"), "none", {});
+        switch_modes(name_of("ram"), arm.lower.empty() ? "none" : arm.lower, {});
     for (const std::string &name : device.ours)
         switch_modes(name, arm.profile.empty() ? "none" : arm.profile, arm.modes);
     return device.path;

@@ -51,6 +51,7 @@ Json to_json(const Series &series, const ArmFigures &figures) {
             {"device", series.arm.device},
             {"profile", series.arm.profile},
             {"modes", to_json(series.arm.modes)},
+            {"lower", series.arm.lower},
             {"threads", series.arm.threads},
             {"missing", series.missing.empty() ? Json(nullptr) : Json(series.missing)},
             {"iops", number(figures.iops)},
@@ -292,7 +293,8 @@ Json to_json(const Preset &preset) {
                         {"about", arm.about},
                         {"device", arm.device},
                         {"profile", arm.profile},
-                        {"modes", to_json(arm.modes)}});
+                        {"modes", to_json(arm.modes)},
+                        {"lower", arm.lower}});
     return {{"name", preset.name},
             {"title", preset.title},
             {"source", preset.source},
@@ -316,6 +318,8 @@ std::string to_text(const Preset &preset) {
              {&modes.inflight, &modes.pending, &modes.ticks, &modes.clock})
             if (!word->empty())
                 set += (set.empty() ? "" : " ") + *word;
+        if (!arm.lower.empty())
+            set += " over " + arm.lower;
         table.add({arm.name, arm.device, set, arm.about});
     }
     text += "\n" + table.text();
