@@ -67,6 +67,7 @@ int run(Options &options) {
         warn(report.messages,
              "--icount: the clock here does not count instructions by our measure");
 
+    require_writable(options.json);
     const Stop &stop = stop_on_signal();
     load_modules({"tally_core", "tally_ram", "tally_map", "tally_gen"});
     const bool clean = measure(options, report, stop);

@@ -131,6 +131,7 @@ int run(const Options &options) {
     const std::size_t engines = chosen_engines(options.engine).size();
     ExperimentReport report{.preset = find_preset(options.name),
                             .settings = settle(options, engines)};
+    require_writable(options.json);
     const Stop &stop = stop_on_signal();
     load_modules({"tally_core", "tally_ram", "tally_map", "tally_gen"});
     const std::string plan =

@@ -47,6 +47,11 @@ void print(const std::string &text) {
         throw std::system_error(errno, std::generic_category(), "stdout");
 }
 
+void require_writable(const JsonOption &where) {
+    if (where.wanted && !where.to_stdout())
+        require_replaceable(where.file);
+}
+
 void print(const JsonOption &where, const std::string &text, const Json &document) {
     if (where.wanted && !where.to_stdout())
         replace_text(where.file, dump(document));

@@ -33,6 +33,7 @@ int run(Options &options) {
     if (job.ios == 0 && job.duration.count() == 0)
         job.duration = std::chrono::seconds(5);
     check(job);
+    require_writable(options.json);
 
     const EngineKind &kind = engine_kind(options.engine);
     std::optional<Control> control;

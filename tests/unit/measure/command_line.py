@@ -141,6 +141,15 @@ class Run(unittest.TestCase):
             self.assertIn("IOPS", done.stdout)
             check_schema(self, strict(pathlib.Path(path).read_text()))
 
+    def test_unwritable_file(self):
+        for arguments in (["run", "--device", self.file.name, "--runtime=3600"],
+                          ["experiment", "run", "percpu-2018"], ["cost"]):
+            with self.subTest(arguments):
+                done = bench(*arguments, "--json=/nowhere/at/all.json")
+                self.assertEqual((done.returncode, done.stdout), (3, ""))
+                self.assertIn("/nowhere/at/all.json", done.stderr)
+        self.assertNotEqual(bench("cost", "--json=.").returncode, 0)
+
     def test_tiny(self):
         done = self.run_bench("--runtime=1us", "--json")
         self.assertEqual(done.returncode, 0)
