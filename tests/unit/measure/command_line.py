@@ -97,6 +97,12 @@ class Usage(unittest.TestCase):
         self.refused("frobnicate", names="subcommand")
         self.refused(names="subcommand")
 
+    def test_json_takes_no_word(self):
+        done = bench("experiment", "show", "--json", "percpu-2018")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(strict(done.stdout)["experiments"][0]["name"], "percpu-2018")
+        self.refused("experiment", "list", "--json", "list.json", names="list.json")
+
     def test_help(self):
         done = bench("run", "--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
