@@ -27,7 +27,9 @@ struct Options {
 // False when something stayed behind.
 bool measure(const Options &options, CostReport &report, const Stop &stop) {
     Control control(open_control_port());
-    DeviceRig rig(control, options.bytes);
+    DeviceRig rig(control, options.bytes, [&](const std::string &failure) {
+        warn(report.messages, failure);
+    });
     std::vector<std::unique_ptr<Engine>> owned;
     Engines engines;
     for (const std::string &name : engine_names()) {
@@ -68,7 +70,7 @@ int run(Options &options) {
              "--icount: the clock here does not count instructions by our measure");
 
     require_writable(options.json);
-    const Stop &stop = stop_on_signal();
+    const Stop &stop = stop_on_signal(DeviceRig::leftovers());
     load_modules({"tally_core", "tally_ram", "tally_map", "tally_gen"});
     const bool clean = measure(options, report, stop);
     report.gates = judge_cost(report.figures, settings.instructions);

@@ -93,7 +93,9 @@ Settings settle(const Options &options, std::size_t engines) {
 // False when something stayed behind.
 bool measure(const Options &options, ExperimentReport &report, const Stop &stop) {
     Control control(open_control_port());
-    DeviceRig rig(control, options.bytes);
+    DeviceRig rig(control, options.bytes, [&](const std::string &failure) {
+        warn(report.messages, failure);
+    });
     ProgressLine line;
     const Progress progress = [&](const std::string &text) { line(text); };
     for (const std::string &name : chosen_engines(options.engine)) {
@@ -132,7 +134,7 @@ int run(const Options &options) {
     ExperimentReport report{.preset = find_preset(options.name),
                             .settings = settle(options, engines)};
     require_writable(options.json);
-    const Stop &stop = stop_on_signal();
+    const Stop &stop = stop_on_signal(DeviceRig::leftovers());
     load_modules({"tally_core", "tally_ram", "tally_map", "tally_gen"});
     const std::string plan =
         options.settings.slice.count() > 0

@@ -156,6 +156,19 @@ TEST_CASE("removing is tried again while a disk is busy, and a failure is told")
     CHECK(failures[0].find("cannot remove tallybench-") == 0);
 }
 
+TEST_CASE("what the destructor cannot remove is told") {
+    Bench bench;
+    std::vector<std::string> told;
+    {
+        DeviceRig rig(
+            bench.control, 1 << 20, [&](const std::string &text) { told.push_back(text); });
+        rig.enter(Bench::arm("ram", "none"));
+        bench.kernel.refused = TALLY_RAM_REMOVE;
+    }
+    REQUIRE(told.size() == 1);
+    CHECK(told[0].find("cannot remove tallybench-") == 0);
+}
+
 TEST_CASE("a kind of device that nobody knows is missing") {
     Bench bench;
     DeviceRig rig(bench.control, 1 << 20);

@@ -96,11 +96,14 @@ const std::vector<DeviceRig::Kind> &DeviceRig::kinds() {
     return table;
 }
 
-DeviceRig::DeviceRig(Control &control, std::uint64_t bytes) : control_(control), bytes_(bytes) {}
+DeviceRig::DeviceRig(Control &control, std::uint64_t bytes, Tell tell)
+    : control_(control), bytes_(bytes), tell_(std::move(tell)) {}
 
 DeviceRig::~DeviceRig() {
     try {
-        close();
+        for (const std::string &failure : close())
+            if (tell_)
+                tell_(failure);
     } catch (...) { // there is nobody left to tell
     }
 }
@@ -123,6 +126,12 @@ std::vector<std::string> DeviceRig::close() {
 
 void DeviceRig::undo(const std::string &what, std::function<void()> action) {
     steps_.push_back({what, std::move(action)});
+}
+
+std::string DeviceRig::leftovers() {
+    return fmt::format("disks and mapped devices named tallybench-{}-*, the modules brd, null_blk "
+                       "and tally_floor",
+                       getpid());
 }
 
 std::string DeviceRig::name_of(const std::string &suffix) const {

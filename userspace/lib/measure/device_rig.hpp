@@ -12,7 +12,9 @@ namespace tally {
 
 class DeviceRig final : public Rig {
 public:
-    DeviceRig(Control &control, std::uint64_t bytes);
+    using Tell = std::function<void(const std::string &)>;
+    // `tell` hears what the destructor could not remove.
+    DeviceRig(Control &control, std::uint64_t bytes, Tell tell = {});
     ~DeviceRig() override;
     DeviceRig(const DeviceRig &) = delete;
     DeviceRig &operator=(const DeviceRig &) = delete;
@@ -23,6 +25,8 @@ public:
     Created add_ram(const std::string &suffix, RamOptions options);
     // Takes everything down, last first; what could not be removed, in words.
     std::vector<std::string> close();
+    // All that rigs of this process may leave behind when it is killed, in words.
+    static std::string leftovers();
 
 private:
     struct Made {
@@ -60,6 +64,7 @@ private:
 
     Control &control_;
     std::uint64_t bytes_;
+    Tell tell_;
     Created ram_; // under "ram" and "linear" alike
     std::map<std::string, Made> made_;
     std::map<std::string, std::string> modes_; // what each disk was last switched to
