@@ -24,9 +24,12 @@ struct Options {
     JsonOption json;
 };
 
-void measure(const Options &options, CostReport &report, const Stop &stop) {
+// False when something stayed behind.
+bool measure(const Options &options, CostReport &report, const Stop &stop) {
     Control control(open_control_port());
-    DeviceRig rig(control, options.bytes);
+    DeviceRig rig(control, options.bytes, [&](const std::string &failure) {
+        warn(report.messages, failure);
+    });
     std::vector<std::unique_ptr<Engine>> owned;
     Engines engines;
     for (const std::string &name : engine_names()) {
@@ -38,8 +41,10 @@ void measure(const Options &options, CostReport &report, const Stop &stop) {
         report.settings, engines, rig, stop, [&](const std::string &text) { line(text); });
     line.clear();
     report.environment = environment(report.settings.seed); // while the peers' modules are there
-    for (const std::string &failure : rig.close())
+    const std::vector<std::string> left = rig.close();
+    for (const std::string &failure : left)
         warn(report.messages, failure);
+    return left.empty();
 }
 
 // A gate that could not be judged has not been passed.
@@ -64,14 +69,17 @@ int run(Options &options) {
         warn(report.messages,
              "--icount: the clock here does not count instructions by our measure");
 
-    const Stop &stop = stop_on_signal();
+    require_writable(options.json);
+    const Stop &stop = stop_on_signal(DeviceRig::leftovers());
     load_modules({"tally_core", "tally_ram", "tally_map", "tally_gen"});
-    measure(options, report, stop);
+    const bool clean = measure(options, report, stop);
     report.gates = judge_cost(report.figures, settings.instructions);
     report.signal = stop.signal();
     print(options.json, to_text(report), to_json(report));
     if (report.signal != 0)
         return exit_status(report.signal);
+    if (!clean)
+        return exit_failed;
     return options.check ? verdict(report.gates) : exit_ok;
 }
 

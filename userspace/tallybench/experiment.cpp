@@ -90,9 +90,12 @@ Settings settle(const Options &options, std::size_t engines) {
 }
 
 // Runs everything into the report. The rig is gone, and said so, when this returns or throws.
-void measure(const Options &options, ExperimentReport &report, const Stop &stop) {
+// False when something stayed behind.
+bool measure(const Options &options, ExperimentReport &report, const Stop &stop) {
     Control control(open_control_port());
-    DeviceRig rig(control, options.bytes);
+    DeviceRig rig(control, options.bytes, [&](const std::string &failure) {
+        warn(report.messages, failure);
+    });
     ProgressLine line;
     const Progress progress = [&](const std::string &text) { line(text); };
     for (const std::string &name : chosen_engines(options.engine)) {
@@ -105,15 +108,33 @@ void measure(const Options &options, ExperimentReport &report, const Stop &stop)
     report.busy = run_accuracy(report.preset.accuracy, control, rig, stop, progress);
     line.clear();
     report.environment = environment(report.settings.seed); // while the peers' modules are there
-    for (const std::string &failure : rig.close())
+    const std::vector<std::string> left = rig.close();
+    for (const std::string &failure : left)
         warn(report.messages, failure);
+    return left.empty();
+}
+
+// True when no I/O of any arm failed; those that did are told.
+bool clean(const Rounds &rounds, std::vector<std::string> &messages) {
+    bool all = true;
+    for (const Series &series : rounds.series)
+        if (series.errors != 0) {
+            warn(messages,
+                 fmt::format("{}, {}: {} I/Os failed",
+                             rounds.engine,
+                             series.arm.name,
+                             series.errors));
+            all = false;
+        }
+    return all;
 }
 
 int run(const Options &options) {
     const std::size_t engines = chosen_engines(options.engine).size();
     ExperimentReport report{.preset = find_preset(options.name),
                             .settings = settle(options, engines)};
-    const Stop &stop = stop_on_signal();
+    require_writable(options.json);
+    const Stop &stop = stop_on_signal(DeviceRig::leftovers());
     load_modules({"tally_core", "tally_ram", "tally_map", "tally_gen"});
     const std::string plan =
         options.settings.slice.count() > 0
@@ -127,12 +148,16 @@ int run(const Options &options) {
                  engines,
                  plan.c_str(),
                  static_cast<unsigned long long>(report.settings.seed));
-    measure(options, report, stop);
-    for (EngineOutcome &engine : report.engines)
+    bool good = measure(options, report, stop);
+    for (EngineOutcome &engine : report.engines) {
         engine.findings = conclude(report.preset, report.settings, engine.rounds);
+        good = clean(engine.rounds, report.messages) && good;
+    }
     report.signal = stop.signal();
     print(options.json, to_text(report), to_json(report));
-    return exit_status(report.signal);
+    if (report.signal != 0)
+        return exit_status(report.signal);
+    return good ? exit_ok : exit_failed;
 }
 
 void setup_experiment_run(CLI::App &parent, Action &action) {

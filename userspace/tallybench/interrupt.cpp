@@ -9,19 +9,25 @@ namespace tally::bench {
 namespace {
 
 Stop *current;
+const std::string *farewell; // never freed: a signal may come at the very end
 
 void on_signal(int signal) {
-    if (current->requested())
+    if (current->requested()) {
+        [[maybe_unused]] const ssize_t written =
+            write(STDERR_FILENO, farewell->data(), farewell->size());
         _exit(128 + signal);
+    }
     current->request(signal);
 }
 
 } // namespace
 
-const Stop &stop_on_signal() {
+const Stop &stop_on_signal(const std::string &left) {
     static Stop stop;
     if (current == nullptr) {
         current = &stop;
+        farewell = new std::string(
+            left.empty() ? "" : "\ntallybench: ended at once; this may be left: " + left + "\n");
         struct sigaction action {};
         action.sa_handler = on_signal; // no SA_RESTART: whoever waits must look at the flag
         for (int signal : {SIGINT, SIGTERM, SIGHUP})

@@ -95,16 +95,10 @@ CLI::Option *add_seed(CLI::App &app, std::optional<std::uint64_t> &value) {
 }
 
 void add_json(CLI::App &app, JsonOption &value) {
-    app.add_option_function<std::string>(
-           "--json",
-           [&value](const std::string &file) {
-               value.wanted = true;
-               value.file = file == "-" ? "" : file;
-           },
-           "write one JSON document to FILE (default: stdout, in place of the table)")
-        ->type_name("[FILE]")
-        ->expected(0, 1)
-        ->default_str("-");
+    // A flag that may have a value: an option would take the next word for its file.
+    app.add_flag("--json{-}",
+                 value.file,
+                 "=FILE: write one JSON document to FILE (default: stdout, in place of the table)");
 }
 
 std::uint64_t seed_or_random(const std::optional<std::uint64_t> &seed) {

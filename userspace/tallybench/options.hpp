@@ -31,11 +31,11 @@ add_fraction(CLI::App &app, const std::string &name, double &value, const std::s
 CLI::Option *add_cpus(CLI::App &app, Cpus &value);
 CLI::Option *add_seed(CLI::App &app, std::optional<std::uint64_t> &value);
 
-// --json [FILE]: without a file the document goes to stdout.
+// --json[=FILE]: without a file the document goes to stdout.
 struct JsonOption {
-    bool wanted = false;
-    std::string file; // empty: stdout
-    bool to_stdout() const { return wanted && file.empty(); }
+    std::string file; // "-": stdout; empty: none
+    bool to_stdout() const { return file == "-"; }
+    bool to_file() const { return !file.empty() && !to_stdout(); }
 };
 void add_json(CLI::App &app, JsonOption &value);
 

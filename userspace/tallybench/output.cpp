@@ -47,8 +47,13 @@ void print(const std::string &text) {
         throw std::system_error(errno, std::generic_category(), "stdout");
 }
 
+void require_writable(const JsonOption &where) {
+    if (where.to_file())
+        require_replaceable(where.file);
+}
+
 void print(const JsonOption &where, const std::string &text, const Json &document) {
-    if (where.wanted && !where.to_stdout())
+    if (where.to_file())
         replace_text(where.file, dump(document));
     print(where.to_stdout() ? dump(document) : text);
 }

@@ -26,6 +26,8 @@ enum ExitStatus {
 int exit_status(const std::exception &error);
 int exit_status(int signal); // exit_ok for 0
 
+// Throws std::system_error when the document could not be written: before hours of measuring.
+void require_writable(const JsonOption &where);
 // The table, the document, or both. Throws std::system_error when they cannot be written.
 void print(const std::string &text);
 void print(const JsonOption &where, const std::string &text, const Json &document);

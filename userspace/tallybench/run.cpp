@@ -33,6 +33,7 @@ int run(Options &options) {
     if (job.ios == 0 && job.duration.count() == 0)
         job.duration = std::chrono::seconds(5);
     check(job);
+    require_writable(options.json);
 
     const EngineKind &kind = engine_kind(options.engine);
     std::optional<Control> control;
@@ -52,12 +53,15 @@ int run(Options &options) {
         warn(report.messages,
              job.device +
                  ": I/O failed: " + std::generic_category().message(std::abs(total.error)));
-    if (total.ios == 0 && report.signal == 0 && total.errors == 0)
+    if (total.ios == 0 && !report.partial() && total.errors == 0)
         warn(report.messages, "the run was too short for one I/O");
+    const bool interrupted = report.signal == 0 && report.result.interrupted;
+    if (interrupted)
+        warn(report.messages, "the run was interrupted before its end");
     print(options.json, to_text(report), to_json(report));
     if (report.signal != 0)
         return exit_status(report.signal);
-    return total.errors == 0 ? exit_ok : exit_failed;
+    return total.errors == 0 && !interrupted ? exit_ok : exit_failed;
 }
 
 } // namespace

@@ -97,6 +97,12 @@ class Usage(unittest.TestCase):
         self.refused("frobnicate", names="subcommand")
         self.refused(names="subcommand")
 
+    def test_json_takes_no_word(self):
+        done = bench("experiment", "show", "--json", "percpu-2018")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(strict(done.stdout)["experiments"][0]["name"], "percpu-2018")
+        self.refused("experiment", "list", "--json", "list.json", names="list.json")
+
     def test_help(self):
         done = bench("run", "--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -140,6 +146,15 @@ class Run(unittest.TestCase):
             self.assertEqual(done.returncode, 0)
             self.assertIn("IOPS", done.stdout)
             check_schema(self, strict(pathlib.Path(path).read_text()))
+
+    def test_unwritable_file(self):
+        for arguments in (["run", "--device", self.file.name, "--runtime=3600"],
+                          ["experiment", "run", "percpu-2018"], ["cost"]):
+            with self.subTest(arguments):
+                done = bench(*arguments, "--json=/nowhere/at/all.json")
+                self.assertEqual((done.returncode, done.stdout), (3, ""))
+                self.assertIn("/nowhere/at/all.json", done.stderr)
+        self.assertNotEqual(bench("cost", "--json=.").returncode, 0)
 
     def test_tiny(self):
         done = self.run_bench("--runtime=1us", "--json")

@@ -110,6 +110,21 @@ TEST_CASE("arms on one device share it and differ in modes alone") {
     CHECK(bench.kernel.disks.empty());
 }
 
+TEST_CASE("the disk under linear counts what the arm says, else nothing") {
+    Bench bench;
+    DeviceRig rig(bench.control, 1 << 20);
+    Arm arm = Bench::arm("linear", "linux-4.20");
+    arm.lower = "linux-4.20";
+    rig.enter(arm);
+    rig.enter(Bench::arm("linear", "linux-5.0"));
+    const std::vector<std::string> expected{"set ram linux-4.20 ",
+                                            "set linear linux-4.20 ",
+                                            "set ram none ",
+                                            "set linear linux-5.0 "};
+    CHECK(std::vector<std::string>(bench.kernel.log.begin() + 3, bench.kernel.log.end()) ==
+          expected);
+}
+
 TEST_CASE("whatever the kernel refuses, nothing stays behind") {
     for (unsigned long request :
          {TALLY_RAM_ADD, TALLY_MAP_CREATE, TALLY_MAP_LOAD, TALLY_MAP_RESUME, TALLY_SET}) {
@@ -139,6 +154,19 @@ TEST_CASE("removing is tried again while a disk is busy, and a failure is told")
     const std::vector<std::string> failures = rig.close();
     REQUIRE(failures.size() == 1);
     CHECK(failures[0].find("cannot remove tallybench-") == 0);
+}
+
+TEST_CASE("what the destructor cannot remove is told") {
+    Bench bench;
+    std::vector<std::string> told;
+    {
+        DeviceRig rig(
+            bench.control, 1 << 20, [&](const std::string &text) { told.push_back(text); });
+        rig.enter(Bench::arm("ram", "none"));
+        bench.kernel.refused = TALLY_RAM_REMOVE;
+    }
+    REQUIRE(told.size() == 1);
+    CHECK(told[0].find("cannot remove tallybench-") == 0);
 }
 
 TEST_CASE("a kind of device that nobody knows is missing") {

@@ -35,6 +35,10 @@ TEST_CASE("a guest without KVM is emulated, others are not") {
     CHECK(classify("KVMKVMKVM", "QEMU").name == "KVM");
     CHECK(classify("", "QEMU").emulated);
     CHECK(classify("SomethingNew", "").name == "SomethingNew");
+    // Without CPUID nobody can say whether KVM is there.
+    CHECK_FALSE(classify(std::nullopt, "QEMU").emulated);
+    CHECK(classify(std::nullopt, "QEMU").accelerator == "unknown");
+    CHECK(classify(std::nullopt, "").name == "unknown");
 }
 
 TEST_CASE("the environment is read from sys and proc") {

@@ -54,7 +54,15 @@ TEST_CASE("the plan: A and A first, thread variants where CPUs allow") {
     for (const Arm &arm : plan_arms(bench.preset, bench.settings))
         names.push_back(arm.name);
     CHECK(names == std::vector<std::string>{
-                       "raw", "raw again", "slow", "fast", "peer", "fast @1", "slow @1"});
+                       "raw",
+                       "raw again",
+                       "slow",
+                       "fast",
+                       "peer",
+                       "raw @1",
+                       "raw again @1",
+                       "fast @1",
+                       "slow @1"});
     bench.settings.cpus = {0};
     bench.settings.threads = 1;
     CHECK(plan_arms(bench.preset, bench.settings).size() == 5);
@@ -64,7 +72,7 @@ TEST_CASE("every round has every arm once, in an order that the seed decides") {
     Bench bench;
     const Rounds rounds = bench.run();
     CHECK(rounds.done == 20);
-    constexpr std::size_t arms = 7, warm = 2 * arms;
+    constexpr std::size_t arms = 9, warm = 2 * arms;
     REQUIRE(bench.rig.entered.size() == warm + 20 * arms);
     std::set<std::vector<std::string>> orders;
     for (std::size_t round = 0; round < 20; ++round) {
@@ -94,7 +102,8 @@ TEST_CASE("the findings are what the engine was told") {
     Bench bench;
     bench.settings.rounds = 40;
     const Findings findings = conclude(bench.preset, bench.settings, bench.run());
-    CHECK(findings.resolution < 0.02);
+    CHECK(findings.resolution.at(2) < 0.02);
+    CHECK(findings.resolution.at(1) < 0.02);
     CHECK(named(findings.of_baseline, "slow").verdict == Verdict::slower);
     CHECK(std::abs(named(findings.of_baseline, "slow").ratio - 0.4) < 0.01);
     CHECK(named(findings.contrasts, "fast / slow @2").verdict == Verdict::faster);
@@ -105,6 +114,39 @@ TEST_CASE("the findings are what the engine was told") {
     CHECK(std::abs(findings.added[0].ratio - 0.5) < 0.03);
     CHECK(findings.added[0].interval.low < findings.added[0].ratio);
     CHECK(std::abs(findings.arms[0].ns - 2000) < 30);
+}
+
+TEST_CASE("each number of threads has its own resolution") {
+    Bench bench;
+    bench.engine.iops["raw again @1"] = 1.5e6; // one thread's figures are worth little here
+    bench.engine.iops["fast @1"] = 1.2e6;
+    const Findings findings = conclude(bench.preset, bench.settings, bench.run());
+    CHECK(findings.resolution.at(2) < 0.02);
+    CHECK(findings.resolution.at(1) > 0.4);
+    CHECK(named(findings.contrasts, "fast / slow @2").verdict == Verdict::faster);
+    CHECK(named(findings.contrasts, "fast / slow @1").verdict == Verdict::undecided);
+}
+
+TEST_CASE("added time is judged by its interval, and only as a part of something") {
+    Bench bench;
+    const auto outcome_with = [&](double fast, double peer) {
+        bench.engine.iops["fast"] = fast;
+        bench.engine.iops["peer"] = peer;
+        return std::string(
+            outcome(conclude(bench.preset, bench.settings, bench.run()).added.at(0)));
+    };
+    CHECK(outcome_with(0.5e6, 1e6 / 3) == "reached");  // 2 of 4
+    CHECK(outcome_with(1e6 / 2.2, 1e6 / 3) == "ok");   // 2.4 of 4
+    CHECK(outcome_with(1e6 / 2.5, 1e6 / 3) == "over"); // 3 of 4
+    CHECK(outcome_with(0.5e6, 1e6) == "unknown");      // of nothing
+    CHECK(outcome_with(0.5e6, 1.1e6) == "unknown");    // of less
+    bench.settings.rounds = 5;
+    CHECK(outcome_with(0.5e6, 1e6 / 3) == "unknown");
+
+    AddedFigures figures{{"a", "b", 0.66, 0.54}, 0.6, {0.5, 0.7}};
+    CHECK(std::string(outcome(figures)) == "undecided");
+    figures.interval = {0.5, 0.66};
+    CHECK(std::string(outcome(figures)) == "ok");
 }
 
 TEST_CASE("a missing peer is skipped with its reason, the rest goes on") {
@@ -134,16 +176,27 @@ TEST_CASE("failed turns give no figure") {
     CHECK(rounds.series[3].errors >= 20);
 }
 
+TEST_CASE("a turn that a stray signal cut short is taken once more") {
+    Bench bench;
+    const std::size_t warm = 2 * plan_arms(bench.preset, bench.settings).size();
+    bench.engine.interrupted = {warm + 1, warm + 3, warm + 4};
+    std::size_t figures = 0;
+    for (const Series &series : bench.run().series)
+        figures += std::isfinite(series.iops.front());
+    CHECK(figures == warm / 2 - 1); // the second of its kind in one turn is given up
+    CHECK(bench.engine.jobs.size() == warm * 11 + 2);
+}
+
 TEST_CASE("a stop ends the run at once and keeps whole rounds apart from broken ones") {
     Bench bench;
     bench.engine.on_run = [&](std::size_t turn) {
-        if (turn == 14 + 7 * 5 + 3)
+        if (turn == 18 + 9 * 5 + 3)
             bench.stop.request(SIGINT);
     };
     const Rounds rounds = bench.run();
     CHECK(rounds.interrupted);
     CHECK(rounds.done == 5);
-    CHECK(bench.engine.jobs.size() == 14 + 7 * 5 + 3);
+    CHECK(bench.engine.jobs.size() == 18 + 9 * 5 + 3);
     CHECK_NOTHROW(conclude(bench.preset, bench.settings, rounds));
 }
 
@@ -159,11 +212,11 @@ TEST_CASE("a stop while warming up leaves nothing to divide by") {
 TEST_CASE("the budget decides the slice, within limits") {
     Bench bench;
     bench.settings.slice = 0ms;
-    bench.settings.budget = 7 * 20 * 100ms;
+    bench.settings.budget = 9 * 20 * 100ms;
     const Rounds rounds = bench.run();
     CHECK(rounds.slice > 90ms);
     CHECK(rounds.slice <= 100ms);
-    CHECK(rounds.planned <= 14s);
+    CHECK(rounds.planned <= 18s);
     bench.settings.budget = 1ms;
     CHECK(bench.run().slice == 20ms);
     bench.settings.budget = 24h;
@@ -196,6 +249,8 @@ TEST_CASE("a preset with a fault is refused by name") {
                       "x: added[0]: \"must\" has the wrong type");
     CHECK_THROWS_WITH(parse_preset(with("\"slow\", \"device\"", "\"raw\", \"device\""), "x"),
                       "small: two arms \"raw\"");
+    CHECK_THROWS_WITH(parse_preset(with("\"none\"", "\"none\", \"lower\": \"none\""), "x"),
+                      "x: arms[0]: \"lower\" needs the device \"linear\"");
     CHECK_THROWS_WITH(parse_preset(with("preset/1", "preset/2"), "x"),
                       "x: \"schema\" must be \"blktally/preset/1\"");
 }

@@ -37,7 +37,7 @@ public:
             on_run(jobs.size());
         const double rate = iops.contains(job.device) ? iops.at(job.device) : 1e6;
         tally::Result result;
-        result.interrupted = stop.requested();
+        result.interrupted = stop.requested() || interrupted.contains(jobs.size());
         result.total.ios = job.ios != 0 ? job.ios : 100000;
         result.total.bytes = result.total.ios * job.block_bytes;
         result.total.ns = static_cast<std::uint64_t>(static_cast<double>(result.total.ios) * 1e9 /
@@ -52,6 +52,7 @@ public:
 
     std::map<std::string, double> iops;
     std::set<std::string> failing;
+    std::set<std::size_t> interrupted; // turns that a stray signal cuts short
     std::vector<tally::Job> jobs;
     std::function<void(std::size_t)> on_run;
 

@@ -49,4 +49,7 @@ TEST_CASE("a partial result says so, in both forms") {
     CHECK(to_json(report)["signal"] == SIGINT);
     CHECK(to_text(report).find("PARTIAL") != std::string::npos);
     CHECK(to_json(report_of({}))["partial"] == false);
+    const RunReport interrupted = report_of({.interrupted = true}); // by a signal not meant for us
+    CHECK(to_json(interrupted)["partial"] == true);
+    CHECK(to_text(interrupted).find("PARTIAL") != std::string::npos);
 }

@@ -84,6 +84,11 @@ TEST_CASE("a trend is found where there is one") {
     // n = 10, S = 45, variance 125: z = 44 / 11.18034 = 3.935480
     CHECK(std::abs(stats::trend({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}) - 8.303e-5) < 1e-7);
     CHECK(stats::trend({1, 9, 2, 8, 3, 7, 4, 6, 5}) > 0.5);
+    // Of very many rounds the last ones count.
+    std::vector<double> many(100000);
+    for (std::size_t i = 0; i < many.size(); ++i)
+        many[i] = i < 98000 ? static_cast<double>(i) : 0.0;
+    CHECK(stats::trend(many) == 1.0);
 }
 
 TEST_CASE("the bootstrap depends on its seed and on nothing else") {

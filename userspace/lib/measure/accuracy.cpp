@@ -93,30 +93,29 @@ std::vector<BusyFigures> run_accuracy(const Accuracy &accuracy,
                                       Control &control,
                                       DeviceRig &rig,
                                       const Stop &stop,
-                                      const Progress &progress) try {
+                                      const Progress &progress) {
     std::vector<BusyFigures> results;
-    if (stop.requested())
-        return results;
-    for (std::size_t i = 0; i < accuracy.workloads.size(); ++i) {
-        const ThinkTime &load = accuracy.workloads[i];
-        RamOptions options;
-        options.backing = "null";
-        options.completion = "timer";
-        options.completion_ns = load.completion_ns;
-        options.sectors = 2048;
-        RealBusyDisk disk(control, rig.add_ram(fmt::format("busy{}", i), options));
-        for (const BusyModel &model : accuracy.models) {
-            if (stop.requested())
-                return results;
-            progress(fmt::format("busy time: {}, {}", model.name, load.name));
-            results.push_back(measure_busy(disk, model, load, stop));
+    try {
+        for (std::size_t i = 0; i < accuracy.workloads.size() && !stop.requested(); ++i) {
+            const ThinkTime &load = accuracy.workloads[i];
+            RamOptions options;
+            options.backing = "null";
+            options.completion = "timer";
+            options.completion_ns = load.completion_ns;
+            options.sectors = 2048;
+            RealBusyDisk disk(control, rig.add_ram(fmt::format("busy{}", i), options));
+            for (const BusyModel &model : accuracy.models) {
+                if (stop.requested())
+                    return results;
+                progress(fmt::format("busy time: {}, {}", model.name, load.name));
+                results.push_back(measure_busy(disk, model, load, stop));
+            }
         }
+    } catch (const std::system_error &error) { // the rows that are finished stay
+        if (!stop.explains(error))
+            throw;
     }
     return results;
-} catch (const std::system_error &error) {
-    if (!stop.explains(error))
-        throw;
-    return {};
 }
 
 } // namespace tally

@@ -67,9 +67,14 @@ public:
         job.ios = settings_.warm_up;
         engine.run(job, stop_);
         job.ios = settings_.ios;
-        const PerfCounters::Values before = counters_.read();
-        const Result result = engine.run(job, stop_);
-        const PerfCounters::Values after = counters_.read();
+        PerfCounters::Values before, after;
+        const auto turn = [&] {
+            before = counters_.read();
+            Result result = engine.run(job, stop_);
+            after = counters_.read();
+            return result;
+        };
+        const Result result = run_whole(turn, stop_);
         if (result.total.errors != 0)
             throw Missing(fmt::format("{} of its I/Os failed", result.total.errors));
         if (result.interrupted || result.total.ios == 0)

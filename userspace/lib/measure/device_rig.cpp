@@ -10,8 +10,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -48,14 +46,6 @@ void require_removal(const std::vector<std::string> &arguments) {
     const Finished finished = run_process(arguments);
     if (finished.status != 0)
         throw std::system_error(EBUSY, std::generic_category(), finished.output);
-}
-
-std::uint64_t bytes_of(const std::string &path) {
-    const File file = File::open(path, O_RDONLY);
-    std::uint64_t bytes = 0;
-    if (ioctl(file.get(), BLKGETSIZE64, &bytes) != 0)
-        throw std::system_error(errno, std::generic_category(), path + ": BLKGETSIZE64");
-    return bytes;
 }
 
 // brd answers reads of what was never written without a look at any page; ours has all its pages
@@ -106,11 +96,14 @@ const std::vector<DeviceRig::Kind> &DeviceRig::kinds() {
     return table;
 }
 
-DeviceRig::DeviceRig(Control &control, std::uint64_t bytes) : control_(control), bytes_(bytes) {}
+DeviceRig::DeviceRig(Control &control, std::uint64_t bytes, Tell tell)
+    : control_(control), bytes_(bytes), tell_(std::move(tell)) {}
 
 DeviceRig::~DeviceRig() {
     try {
-        close();
+        for (const std::string &failure : close())
+            if (tell_)
+                tell_(failure);
     } catch (...) { // there is nobody left to tell
     }
 }
@@ -133,6 +126,12 @@ std::vector<std::string> DeviceRig::close() {
 
 void DeviceRig::undo(const std::string &what, std::function<void()> action) {
     steps_.push_back({what, std::move(action)});
+}
+
+std::string DeviceRig::leftovers() {
+    return fmt::format("disks and mapped devices named tallybench-{}-*, the modules brd, null_blk "
+                       "and tally_floor",
+                       getpid());
 }
 
 std::string DeviceRig::name_of(const std::string &suffix) const {
@@ -160,9 +159,10 @@ std::string DeviceRig::enter(const Arm &arm) {
     const Made device = made(arm.device);
     if (!device.missing.empty())
         throw Missing(device.missing);
-    // What lies under the measured disk stays out of the way; the arm's own modes come last.
+    // What lies under the measured disk stays out of the way unless the arm says what it counts;
+    // the arm's own modes come last.
     if (arm.device != "ram" && !ram_.disk.empty())
-        switch_modes(name_of("ram"), "none", {});
+        switch_modes(name_of("ram"), arm.lower.empty() ? "none" : arm.lower, {});
     for (const std::string &name : device.ours)
         switch_modes(name, arm.profile.empty() ? "none" : arm.profile, arm.modes);
     return device.path;
@@ -233,28 +233,24 @@ DeviceRig::Made DeviceRig::make_dm_linear() {
     return {device_path(disk), {}, {}};
 }
 
-// Loads a stock module unless it is there; says whether it is ours to unload.
-bool DeviceRig::load_peer(const std::string &module, const std::vector<std::string> &parameters) {
+// Loads a stock module. One that is there already is not ours: neither what its disk is like nor
+// what lies on it is known.
+void DeviceRig::load_peer(const std::string &module, const std::vector<std::string> &parameters) {
     if (module_there(module))
-        return false;
+        throw Missing(module + " was loaded before, with other parameters");
     std::vector<std::string> command{"modprobe", module};
     command.insert(command.end(), parameters.begin(), parameters.end());
     require(command);
     undo(module, [module] { require_removal({"modprobe", "-r", module}); });
-    return true;
 }
 
 DeviceRig::Made DeviceRig::make_brd() {
     const std::string path = "/dev/ram0";
-    const bool loaded =
-        load_peer("brd", {"rd_nr=1", fmt::format("rd_size={}", bytes_ / 1024), "max_part=1"});
+    load_peer("brd",
+              {"rd_nr=1", fmt::format("rd_size={}", (bytes_ + 1023) / 1024), "max_part=1"});
     if (!fs::exists(path))
         throw Missing("brd is there, but " + path + " is not");
-    if (bytes_of(path) < bytes_)
-        throw Missing(
-            fmt::format("{} was there before and is smaller than {} bytes", path, bytes_));
-    if (loaded)
-        fill(path, bytes_);
+    fill(path, bytes_);
     return {path, {}, {}};
 }
 

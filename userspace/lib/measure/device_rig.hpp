@@ -12,7 +12,9 @@ namespace tally {
 
 class DeviceRig final : public Rig {
 public:
-    DeviceRig(Control &control, std::uint64_t bytes);
+    using Tell = std::function<void(const std::string &)>;
+    // `tell` hears what the destructor could not remove.
+    DeviceRig(Control &control, std::uint64_t bytes, Tell tell = {});
     ~DeviceRig() override;
     DeviceRig(const DeviceRig &) = delete;
     DeviceRig &operator=(const DeviceRig &) = delete;
@@ -23,6 +25,8 @@ public:
     Created add_ram(const std::string &suffix, RamOptions options);
     // Takes everything down, last first; what could not be removed, in words.
     std::vector<std::string> close();
+    // All that rigs of this process may leave behind when it is killed, in words.
+    static std::string leftovers();
 
 private:
     struct Made {
@@ -41,7 +45,7 @@ private:
     void switch_modes(const std::string &disk, const std::string &profile, const Modes &modes);
     std::string name_of(const std::string &suffix) const;
     void undo(const std::string &what, std::function<void()> action);
-    bool load_peer(const std::string &module, const std::vector<std::string> &parameters);
+    void load_peer(const std::string &module, const std::vector<std::string> &parameters);
 
     Made make_null();
     Made make_ram();
@@ -60,6 +64,7 @@ private:
 
     Control &control_;
     std::uint64_t bytes_;
+    Tell tell_;
     Created ram_; // under "ram" and "linear" alike
     std::map<std::string, Made> made_;
     std::map<std::string, std::string> modes_; // what each disk was last switched to

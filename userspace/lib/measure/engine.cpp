@@ -15,6 +15,11 @@ constexpr std::array kinds{
 
 } // namespace
 
+Result run_whole(const std::function<Result()> &turn, const Stop &stop) {
+    Result result = turn();
+    return result.interrupted && !stop.requested() ? turn() : result;
+}
+
 Cpus cpus_for(const Job &job) {
     const Cpus from = job.cpus.empty() ? allowed_cpus() : job.cpus;
     require_online(job.cpus, online_cpus());

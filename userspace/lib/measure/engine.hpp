@@ -3,6 +3,7 @@
 // that tests can put a made-up engine in its place.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -26,6 +27,10 @@ public:
 std::unique_ptr<Engine> make_psync_engine();
 // Pinned kernel threads of tally_gen that submit bios.
 std::unique_ptr<Engine> make_kernel_engine(Control &control);
+
+// A turn whose figure is wanted: taken once more when a signal that asked for no stop, such as one
+// that suspends the process, cut it short.
+Result run_whole(const std::function<Result()> &turn, const Stop &stop);
 
 // Fills in what a job leaves open, one CPU per thread. Throws UsageError.
 Cpus cpus_for(const Job &job);

@@ -46,18 +46,35 @@ public:
             }
             eventfd_write(done.get(), 1);
         });
-        constexpr std::chrono::hours no_limit{24 * 365};
-        stop.wait(no_limit, done.get());
-        while (stop.requested() && !finished(done.get())) {
-            pthread_kill(thread.native_handle(), kick);
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        {
+            const Ending ending(thread, done.get());
+            constexpr std::chrono::hours no_limit{24 * 365};
+            stop.wait(no_limit, done.get());
         }
-        thread.join();
         if (failure)
             std::rethrow_exception(failure);
     }
 
 private:
+    // Ends the call unless it is over, and waits for it, on every path.
+    class Ending {
+    public:
+        Ending(std::thread &thread, int done) : thread_(thread), done_(done) {}
+        ~Ending() {
+            while (!finished(done_)) {
+                pthread_kill(thread_.native_handle(), kick);
+                std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            }
+            thread_.join();
+        }
+        Ending(const Ending &) = delete;
+        Ending &operator=(const Ending &) = delete;
+
+    private:
+        std::thread &thread_;
+        int done_;
+    };
+
     // Nobody reads the event, so it stays readable.
     static bool finished(int fd) {
         pollfd event{fd, POLLIN, 0};

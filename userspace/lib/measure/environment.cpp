@@ -37,20 +37,20 @@ Json text_or_null(const fs::path &path) {
     return text ? Json(*text) : Json(nullptr);
 }
 
-std::string signature() {
+std::optional<std::string> signature() {
 #if defined(__x86_64__) || defined(__i386__)
     unsigned a = 0, b = 0, c = 0, d = 0;
     constexpr unsigned hypervisor_bit = 1U << 31;
     if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & hypervisor_bit) == 0)
-        return {};
+        return "";
     __cpuid(0x40000000, a, b, c, d);
     std::array<char, 13> text{};
     std::memcpy(text.data(), &b, 4);
     std::memcpy(text.data() + 4, &c, 4);
     std::memcpy(text.data() + 8, &d, 4);
-    return text[0] != '\0' ? text.data() : "unnamed";
+    return std::string(text[0] != '\0' ? text.data() : "unnamed");
 #else
-    return {};
+    return std::nullopt;
 #endif
 }
 
@@ -129,7 +129,7 @@ Json modules(const fs::path &root) {
 
 } // namespace
 
-Hypervisor classify(const std::string &signature, const std::string &vendor) {
+Hypervisor classify(const std::optional<std::string> &told, const std::string &vendor) {
     struct Known {
         const char *signature, *name;
     };
@@ -138,6 +138,9 @@ Hypervisor classify(const std::string &signature, const std::string &vendor) {
                                Known{"VMwareVMware", "VMware"},
                                Known{"XenVMMXenVMM", "Xen"}};
     const bool qemu = vendor.find("QEMU") != vendor.npos;
+    if (!told)
+        return {qemu ? "QEMU" : "unknown", "unknown", false};
+    const std::string &signature = *told;
     if (signature == "TCGTCGTCGTCG")
         return {"QEMU", "TCG", true};
     for (const Known &entry : known)

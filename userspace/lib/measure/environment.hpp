@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "measure/json.hpp"
@@ -11,12 +12,13 @@ namespace tally {
 
 struct Hypervisor {
     std::string name;        // "none", "KVM", "TCG", …
-    std::string accelerator; // what runs the guest's instructions: "hardware" or "TCG"
+    std::string accelerator; // what runs the guest's instructions: "hardware", "TCG" or "unknown"
     bool emulated = false;   // then times say nothing about hardware
 };
 
-// From CPUID's signature (empty: no hypervisor bit) and the machine's vendor as DMI tells it.
-Hypervisor classify(const std::string &signature, const std::string &vendor);
+// From CPUID's signature (empty: no hypervisor bit; none: a CPU without CPUID) and the machine's
+// vendor as DMI tells it. Emulated only when that is certain.
+Hypervisor classify(const std::optional<std::string> &signature, const std::string &vendor);
 Hypervisor hypervisor();
 
 // `root` is where sys and proc are; tests bring their own.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -33,6 +32,9 @@ std::vector<std::uint32_t> variants(const Contrast &contrast, const Settings &se
     return kept;
 }
 
+// The baseline's second turn.
+std::string again(const std::string &baseline) { return baseline + " again"; }
+
 Job job_of(const Preset &preset, const Settings &settings, const Arm &arm) {
     Job job;
     job.write = preset.write;
@@ -56,7 +58,7 @@ public:
         job.duration = slice;
         try {
             job.device = rig_.enter(series.arm);
-            return engine_.run(job, stop_);
+            return run_whole([&] { return engine_.run(job, stop_); }, stop_);
         } catch (const std::system_error &error) {
             if (!stop_.explains(error))
                 throw;
@@ -165,23 +167,39 @@ AddedFigures added_figures(const Added &goal, const Rounds &rounds, std::uint64_
     if (arm == nullptr || than == nullptr)
         return result;
     const auto ours = added_time(*arm, baseline), theirs = added_time(*than, baseline);
+    std::vector<double> a, b;
+    for (std::size_t round = 0; round < ours.size(); ++round)
+        if (std::isfinite(ours[round]) && std::isfinite(theirs[round])) {
+            a.push_back(ours[round]);
+            b.push_back(theirs[round]);
+        }
+    // A part of what may be nothing, or less, is no figure.
+    if (b.size() < rounds_min || !(stats::bootstrap_median(b, seed).low > 0.0))
+        return result;
     const auto ratio = [&](const std::vector<std::size_t> &drawn) {
-        std::vector<double> a, b;
-        for (std::size_t round : drawn)
-            if (std::isfinite(ours[round]) && std::isfinite(theirs[round])) {
-                a.push_back(ours[round]);
-                b.push_back(theirs[round]);
-            }
-        return stats::median(std::move(a)) / stats::median(std::move(b));
+        std::vector<double> x, y;
+        for (std::size_t round : drawn) {
+            x.push_back(a[round]);
+            y.push_back(b[round]);
+        }
+        return stats::median(std::move(x)) / stats::median(std::move(y));
     };
-    std::vector<std::size_t> all(ours.size());
-    std::iota(all.begin(), all.end(), 0U);
-    result.ratio = ratio(all);
-    result.interval = stats::bootstrap(ours.size(), ratio, seed);
+    result.ratio = stats::median(a) / stats::median(b);
+    result.interval = stats::bootstrap(a.size(), ratio, seed);
     return result;
 }
 
 } // namespace
+
+const char *outcome(const AddedFigures &figures) {
+    const auto &[low, high] = figures.interval;
+    if (!std::isfinite(figures.ratio))
+        return "unknown";
+    return high <= figures.goal.strive ? "reached"
+           : high <= figures.goal.must ? "ok"
+           : low > figures.goal.must   ? "over"
+                                       : "undecided";
+}
 
 std::vector<Arm> plan_arms(const Preset &preset, const Settings &settings) {
     std::vector<Arm> arms;
@@ -193,16 +211,18 @@ std::vector<Arm> plan_arms(const Preset &preset, const Settings &settings) {
             arms.push_back(std::move(arm));
     };
     add(preset.arm(preset.baseline), settings.threads);
-    Arm again = preset.arm(preset.baseline);
-    again.name += " again";
-    add(again, settings.threads);
+    Arm second = preset.arm(preset.baseline);
+    second.name = again(preset.baseline);
+    add(second, settings.threads);
     for (const Arm &arm : preset.arms)
         add(arm, settings.threads);
     for (const Contrast &contrast : preset.contrasts)
         for (std::uint32_t threads : variants(contrast, settings))
-            for (const std::string &name : {contrast.arm, contrast.against}) {
-                Arm arm = preset.arm(name);
-                arm.name = variant(name, threads);
+            for (Arm arm : {preset.arm(preset.baseline),
+                            second,
+                            preset.arm(contrast.arm),
+                            preset.arm(contrast.against)}) {
+                arm.name = variant(arm.name, threads);
                 add(arm, threads);
             }
     return arms;
@@ -258,37 +278,52 @@ Rounds run_rounds(const Preset &preset,
 
 Findings conclude(const Preset &preset, const Settings &settings, const Rounds &rounds) {
     Findings findings;
-    const Series &baseline = rounds.series.at(0);
-    findings.resolution =
-        resolution(ratios(rounds.series.at(1).iops, baseline.iops), settings.seed);
+    const auto resolved = [&](const Series *a, const Series *b) {
+        return a != nullptr && b != nullptr ? resolution(ratios(a->iops, b->iops), settings.seed)
+                                            : none;
+    };
+    findings.resolution[settings.threads] =
+        resolved(find(rounds, again(preset.baseline)), find(rounds, preset.baseline));
+    for (const Contrast &contrast : preset.contrasts)
+        for (std::uint32_t threads : variants(contrast, settings))
+            findings.resolution[threads] =
+                resolved(find(rounds, variant(again(preset.baseline), threads)),
+                         find(rounds, variant(preset.baseline, threads)));
     for (const Series &series : rounds.series)
         findings.arms.push_back(figures(series));
 
     std::vector<Pairing> pairings;
     const auto pair =
-        [&](const std::string &name, const std::string &arm, const std::string &against) {
+        [&](const std::string &name,
+            const std::string &arm,
+            const std::string &against,
+            std::uint32_t threads) {
             const Series *a = find(rounds, arm);
             const Series *b = find(rounds, against);
             if (a != nullptr && b != nullptr)
-                pairings.push_back({name, arm, against, ratios(a->iops, b->iops)});
+                pairings.push_back({name,
+                                    arm,
+                                    against,
+                                    ratios(a->iops, b->iops),
+                                    findings.resolution.at(threads)});
         };
     for (const Arm &arm : preset.arms)
         if (arm.name != preset.baseline)
-            pair(arm.name, arm.name, preset.baseline);
+            pair(arm.name, arm.name, preset.baseline, settings.threads);
     const std::size_t of_baseline = pairings.size();
     for (const Contrast &contrast : preset.contrasts) {
-        pair(
-            fmt::format("{} @{}", contrast.name, settings.threads), contrast.arm, contrast.against);
+        pair(variant(contrast.name, settings.threads),
+             contrast.arm,
+             contrast.against,
+             settings.threads);
         for (std::uint32_t threads : variants(contrast, settings))
             pair(variant(contrast.name, threads),
                  variant(contrast.arm, threads),
-                 variant(contrast.against, threads));
+                 variant(contrast.against, threads),
+                 threads);
     }
-    const auto all = judge(pairings,
-                           {.margin = settings.margin,
-                            .resolution = findings.resolution,
-                            .level = 0.05,
-                            .seed = settings.seed});
+    const auto all =
+        judge(pairings, {.margin = settings.margin, .level = 0.05, .seed = settings.seed});
     const auto middle = all.begin() + static_cast<std::ptrdiff_t>(of_baseline);
     findings.of_baseline.assign(all.begin(), middle);
     findings.contrasts.assign(middle, all.end());

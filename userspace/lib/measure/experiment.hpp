@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <optional>
 
 #include "measure/cpus.hpp"
@@ -27,7 +28,7 @@ struct Settings {
 };
 
 // The arms in the order of every list below. The baseline comes first and, under another name,
-// second: A against A.
+// second: A against A. So it does with every other number of threads.
 std::vector<Arm> plan_arms(const Preset &preset, const Settings &settings);
 
 struct Series {
@@ -61,14 +62,18 @@ struct ArmFigures {
     double drift = 0, drift_p = 0; // last third against the first; Mann-Kendall
 };
 
+// Without a ratio where `than` adds nothing that is certain.
 struct AddedFigures {
     Added goal;
     double ratio = 0;
     stats::Interval interval{};
 };
+// "reached", "ok" or "over" when the whole interval says so, else "undecided"; "unknown" without
+// a ratio.
+const char *outcome(const AddedFigures &figures);
 
 struct Findings {
-    double resolution = 0; // from A against A
+    std::map<std::uint32_t, double> resolution; // from A against A, for each number of threads
     std::vector<ArmFigures> arms;
     std::vector<Judgement> of_baseline, contrasts; // Holm over both
     std::vector<AddedFigures> added;

@@ -30,6 +30,7 @@ Json to_json(const Judgement &j) {
             {"rounds", j.rounds},
             {"ratio", number(j.ratio)},
             {"interval", pair(j.interval)},
+            {"resolution", number(j.resolution)},
             {"p", number(j.p)},
             {"p_adjusted", number(j.adjusted)},
             {"verdict", word(j.verdict)}};
@@ -50,6 +51,7 @@ Json to_json(const Series &series, const ArmFigures &figures) {
             {"device", series.arm.device},
             {"profile", series.arm.profile},
             {"modes", to_json(series.arm.modes)},
+            {"lower", series.arm.lower},
             {"threads", series.arm.threads},
             {"missing", series.missing.empty() ? Json(nullptr) : Json(series.missing)},
             {"iops", number(figures.iops)},
@@ -74,14 +76,6 @@ double measured_part(const Preset &preset, const Findings &findings, const std::
         return 1.0;
     const Judgement *judgement = of_baseline(findings, arm);
     return judgement != nullptr ? judgement->ratio : NAN;
-}
-
-const char *outcome(const AddedFigures &figures) {
-    if (!std::isfinite(figures.ratio))
-        return "unknown";
-    return figures.ratio <= figures.goal.strive ? "reached"
-           : figures.ratio <= figures.goal.must ? "ok"
-                                                : "over";
 }
 
 Json to_json(const Preset &preset, const Settings &settings, const EngineOutcome &engine) {
@@ -112,7 +106,7 @@ Json to_json(const Preset &preset, const Settings &settings, const EngineOutcome
             {"slice_ns", rounds.slice.count()},
             {"planned_s", seconds(rounds.planned)},
             {"taken_s", seconds(rounds.taken)},
-            {"resolution", number(findings.resolution)},
+            {"resolution", number(findings.resolution.at(settings.threads))},
             {"margin", settings.margin},
             {"arms", std::move(arms)},
             {"of_baseline", to_json(findings.of_baseline)},
@@ -212,8 +206,10 @@ std::string engine_text(const ExperimentReport &report, const EngineOutcome &eng
                                    rounds.asked,
                                    rounds.slice / 1ms,
                                    seconds(rounds.taken));
-    text += fmt::format("A against A: this engine resolves differences over {} here\n\n",
-                        percent(findings.resolution, 2));
+    text += "A against A: this engine resolves differences over";
+    for (const auto &[threads, resolution] : findings.resolution)
+        text += fmt::format(" {} @{}", percent(resolution, 2), threads);
+    text += "\n\n";
     text += arms_text(report.preset, engine);
     for (const ArmFigures &arm : findings.arms)
         if (!arm.missing.empty())
@@ -297,7 +293,8 @@ Json to_json(const Preset &preset) {
                         {"about", arm.about},
                         {"device", arm.device},
                         {"profile", arm.profile},
-                        {"modes", to_json(arm.modes)}});
+                        {"modes", to_json(arm.modes)},
+                        {"lower", arm.lower}});
     return {{"name", preset.name},
             {"title", preset.title},
             {"source", preset.source},
@@ -321,6 +318,8 @@ std::string to_text(const Preset &preset) {
              {&modes.inflight, &modes.pending, &modes.ticks, &modes.clock})
             if (!word->empty())
                 set += (set.empty() ? "" : " ") + *word;
+        if (!arm.lower.empty())
+            set += " over " + arm.lower;
         table.add({arm.name, arm.device, set, arm.about});
     }
     text += "\n" + table.text();

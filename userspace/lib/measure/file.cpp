@@ -50,16 +50,38 @@ void write_text(const std::filesystem::path &path, std::string_view text) {
     }
 }
 
-void replace_text(const std::filesystem::path &path, std::string_view text) {
-    // A pipe or /dev/null cannot be replaced, only written to.
+namespace {
+
+namespace fs = std::filesystem;
+
+// A pipe or /dev/null cannot be replaced, only written to.
+bool replaceable(const fs::path &path) {
     std::error_code ignored;
-    const auto status = std::filesystem::status(path, ignored);
-    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    const auto status = fs::status(path, ignored);
+    return !fs::exists(status) || fs::is_regular_file(status);
+}
+
+fs::path new_text(const fs::path &path) { return path.string() + ".new"; }
+
+} // namespace
+
+void require_replaceable(const fs::path &path) {
+    if (replaceable(path)) {
+        write_text(new_text(path), "");
+        fs::remove(new_text(path));
+    } else if (fs::is_directory(path) || access(path.c_str(), W_OK) != 0) {
+        // Not opened: the reader of a pipe would see it closed again.
+        throw std::system_error(
+            fs::is_directory(path) ? EISDIR : errno, std::generic_category(), path.string());
+    }
+}
+
+void replace_text(const fs::path &path, std::string_view text) {
+    if (!replaceable(path))
         return write_text(path, text);
-    std::filesystem::path temporary = path;
-    temporary += ".new";
+    const fs::path temporary = new_text(path);
     write_text(temporary, text);
-    std::filesystem::rename(temporary, path);
+    fs::rename(temporary, path);
 }
 
 } // namespace tally

@@ -33,6 +33,8 @@ private:
 std::optional<std::string> read_text(const std::filesystem::path &path);
 
 void write_text(const std::filesystem::path &path, std::string_view text);
+// Throws std::system_error when replace_text cannot work, without a trace in the file.
+void require_replaceable(const std::filesystem::path &path);
 // The old contents or the new, never half of them.
 void replace_text(const std::filesystem::path &path, std::string_view text);
 

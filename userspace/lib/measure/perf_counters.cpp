@@ -14,15 +14,21 @@ File open_counter(std::uint32_t cpu, std::uint64_t event) {
     attributes.type = PERF_TYPE_HARDWARE;
     attributes.size = sizeof attributes;
     attributes.config = event;
+    attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
     const long fd = syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
     return File(static_cast<int>(fd)); // -1: not here
 }
 
 std::optional<std::uint64_t> value(const File &file) {
-    std::uint64_t count = 0;
-    if (file.get() < 0 || ::read(file.get(), &count, sizeof count) != sizeof count)
+    struct {
+        std::uint64_t count, enabled, running;
+    } counter{};
+    if (file.get() < 0 || ::read(file.get(), &counter, sizeof counter) != sizeof counter)
         return std::nullopt;
-    return count;
+    // One that shared its hardware with others did not see everything.
+    if (counter.running < counter.enabled)
+        return std::nullopt;
+    return counter.count;
 }
 
 } // namespace

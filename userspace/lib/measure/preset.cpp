@@ -76,13 +76,18 @@ Modes modes_in(const Fields &fields) {
 }
 
 Arm read_arm(const Json &json, const std::string &where) {
-    const Fields fields(json, where, {"name", "about", "device", "profile", "modes", "threads"});
-    return {fields.get<std::string>("name"),
+    const Fields fields(
+        json, where, {"name", "about", "device", "profile", "modes", "threads", "lower"});
+    Arm arm{fields.get<std::string>("name"),
             fields.get<std::string>("about", ""),
             fields.get<std::string>("device"),
             fields.get<std::string>("profile", ""),
             modes_in(fields),
-            fields.get<std::uint32_t>("threads", 0)};
+            fields.get<std::uint32_t>("threads", 0),
+            fields.get<std::string>("lower", "")};
+    if (!arm.lower.empty() && arm.device != "linear")
+        throw UsageError(where + ": \"lower\" needs the device \"linear\"");
+    return arm;
 }
 
 Contrast read_contrast(const Json &json, const std::string &where) {

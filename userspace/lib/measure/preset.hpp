@@ -19,6 +19,7 @@ struct Arm {
     std::string profile; // with modes: the profile first
     Modes modes;
     std::uint32_t threads = 0; // 0: as many as the experiment has
+    std::string lower{};       // profile of the disk under "linear"; empty: it counts nothing
 };
 
 // `arm` against `against`, and once more with each of `threads`, where there are CPUs for it.

@@ -48,7 +48,7 @@ Json to_json(const RunReport &report) {
     for (const Count &count : report.result.threads)
         jobs.push_back(job_json(fmt::format("job{}", jobs.size()), count, job.write));
     return {{"schema", "blktally/run/1"},
-            {"partial", report.signal != 0},
+            {"partial", report.partial()},
             {"signal", report.signal},
             {"options",
              {{"engine", report.engine},
@@ -97,6 +97,8 @@ std::string to_text(const RunReport &report) {
         text += "EMULATED (QEMU without KVM): times say nothing about hardware\n";
     if (report.signal != 0)
         text += fmt::format("PARTIAL: ended by signal {}\n", report.signal);
+    else if (report.partial())
+        text += "PARTIAL: interrupted\n";
     return text + table.text();
 }
 

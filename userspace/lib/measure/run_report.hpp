@@ -14,6 +14,7 @@ struct RunReport {
     Json environment{};
     std::vector<std::string> messages{};
     int signal = 0;
+    bool partial() const { return signal != 0 || result.interrupted; }
 };
 
 Json to_json(const RunReport &report);

@@ -12,7 +12,7 @@ namespace tally::stats {
 namespace {
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t exact_limit = 25;
+constexpr std::size_t exact_limit = 25, trend_limit = 2000;
 
 double two_sided(double z) { return std::min(1.0, std::erfc(std::abs(z) / std::sqrt(2.0))); }
 
@@ -167,9 +167,11 @@ std::vector<double> holm(const std::vector<double> &p) {
     return adjusted;
 }
 
-double trend(const std::vector<double> &values) {
-    if (values.size() < 3)
+double trend(const std::vector<double> &rounds) {
+    if (rounds.size() < 3)
         return none;
+    const auto count = static_cast<std::ptrdiff_t>(std::min(rounds.size(), trend_limit));
+    const std::vector<double> values(rounds.end() - count, rounds.end());
     double score = 0.0;
     for (std::size_t i = 0; i < values.size(); ++i)
         for (std::size_t j = i + 1; j < values.size(); ++j)

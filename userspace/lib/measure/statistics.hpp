@@ -40,7 +40,8 @@ double wilcoxon(const std::vector<double> &differences);
 // Holm's step-down adjustment, in the order given. A NaN stays one and does not count.
 std::vector<double> holm(const std::vector<double> &p);
 
-// Two-sided p of the Mann-Kendall test for a trend over the rounds.
-double trend(const std::vector<double> &values);
+// Two-sided p of the Mann-Kendall test for a trend over the last rounds, 2000 at most: it looks at
+// every pair.
+double trend(const std::vector<double> &rounds);
 
 } // namespace tally::stats

@@ -21,12 +21,12 @@ std::vector<double> usable(const std::vector<double> &ratios) {
 // anybody asked about.
 Verdict decide(const Judgement &judgement, const Rule &rule) {
     const auto &[low, high] = judgement.interval;
-    if (!std::isfinite(low) || !std::isfinite(high))
+    if (judgement.rounds < rounds_min || !std::isfinite(low) || !std::isfinite(high))
         return Verdict::undecided;
     if (low >= 1.0 - rule.margin && high <= 1.0 + rule.margin)
         return Verdict::same;
     const bool excludes_one = low > 1.0 || high < 1.0;
-    const bool resolved = std::abs(judgement.ratio - 1.0) > rule.resolution;
+    const bool resolved = std::abs(judgement.ratio - 1.0) > judgement.resolution;
     if (!excludes_one || !resolved || !(judgement.adjusted < rule.level))
         return Verdict::undecided;
     return judgement.ratio > 1.0 ? Verdict::faster : Verdict::slower;
@@ -40,7 +40,10 @@ const char *word(Verdict verdict) {
 }
 
 double resolution(const std::vector<double> &ratios, std::uint64_t seed) {
-    const auto [low, high] = stats::bootstrap_median(usable(ratios), seed);
+    const std::vector<double> kept = usable(ratios);
+    if (kept.size() < rounds_min)
+        return std::numeric_limits<double>::quiet_NaN();
+    const auto [low, high] = stats::bootstrap_median(kept, seed);
     return std::max(std::abs(low - 1.0), std::abs(high - 1.0));
 }
 
@@ -65,6 +68,7 @@ std::vector<Judgement> judge(const std::vector<Pairing> &pairings, const Rule &r
         judgement.rounds = kept.size();
         judgement.ratio = stats::median(kept);
         judgement.interval = stats::bootstrap_median(kept, rule.seed);
+        judgement.resolution = pairing.resolution;
         judgement.p = stats::wilcoxon(logs);
         p.push_back(judgement.p);
         result.push_back(std::move(judgement));

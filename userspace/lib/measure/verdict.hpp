@@ -17,6 +17,7 @@ const char *word(Verdict verdict);
 struct Pairing {
     std::string name, arm, against;
     std::vector<double> ratios; // NaN where one of the two has no figure
+    double resolution = 0;      // the smallest difference that A against A lets one believe
 };
 
 struct Judgement {
@@ -24,18 +25,22 @@ struct Judgement {
     std::size_t rounds = 0; // pairs that count
     double ratio = 0;       // median
     stats::Interval interval{};
+    double resolution = 0;
     double p = 0, adjusted = 0; // Wilcoxon on the logarithms; Holm over all pairings
     Verdict verdict = Verdict::undecided;
 };
 
+// Fewer pairs say nothing: the interval of one or two has no width worth the name, and the test
+// cannot reach the level before the sixth.
+inline constexpr std::size_t rounds_min = 6;
+
 struct Rule {
-    double margin = 0.02;  // half width of "same"
-    double resolution = 0; // the smallest difference that A against A lets one believe
+    double margin = 0.02; // half width of "same"
     double level = 0.05;
     std::uint64_t seed = 1;
 };
 
-// What A against A can resolve: the farthest end of its interval from 1.
+// What A against A can resolve: the farthest end of its interval from 1. NaN for too few rounds.
 double resolution(const std::vector<double> &ratios, std::uint64_t seed);
 
 std::vector<double> ratios(const std::vector<double> &arm, const std::vector<double> &against);
