@@ -165,7 +165,6 @@ tally_ticks_end(struct tally_acct *a, struct tally_io *io, union tally_modes m,
 
 /* The running kernel's reader, for native: as elapsed and checked, on its stamp. */
 static inline void tally_native_before_read(struct tally_acct *a,
-					    union tally_modes m,
 					    unsigned long now)
 {
 	struct block_device *bdev = a->whole;
@@ -194,7 +193,7 @@ static inline void tally_ticks_before_read(struct tally_acct *a,
 		 tally_inflight_total(a, m))
 		tally_update_ticks(a, a->whole, m, now, true);
 	else if (m.inflight == INFLIGHT_NATIVE && tally_inflight_total(a, m))
-		tally_native_before_read(a, m, now);
+		tally_native_before_read(a, now);
 	part_stat_unlock();
 }
 

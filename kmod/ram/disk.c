@@ -94,6 +94,7 @@ static int check_size(struct tally_ram_add *req, struct tally_ram *r,
 {
 	const u64 most = (u64)LLONG_MAX >> SECTOR_SHIFT;
 	const u64 bytes = req->sectors << SECTOR_SHIFT;
+	const long spare = totalram_pages() / 16;	/* the machine lives on */
 	u64 room;
 
 	if (!req->sectors)
@@ -108,10 +109,10 @@ static int check_size(struct tally_ram_add *req, struct tally_ram *r,
 			bytes, req->block_size);
 	if (r->backing == BACKING_NULL || r->kind == STORE_SPARSE)
 		return 0;
-	room = (u64)max(si_mem_available(), 0L) << PAGE_SHIFT;
+	room = (u64)max(si_mem_available() - spare, 0L) << PAGE_SHIFT;
 	if (bytes > room)
 		return tally_refuse(rq, -ENOMEM,
-			"size of %llu bytes: only %llu bytes of memory are free",
+			"size of %llu bytes: only %llu bytes of memory can be spared",
 			bytes, room);
 	return 0;
 }

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash disable=SC2034,SC2154
+DESCRIPTION="accounting switched under load, and CPUs that come and go"
+
+# Jobs count what they did: what the disk counted is the same, whatever the
+# modes were meanwhile, as long as they count.
+test_live_switch_loses_no_IO()
+{
+	load_modules
+	tallyctl ram add disk --size 4M --profile linux-5.0
+	settle
+	python "$(disk_of disk)" <<-'END'
+		import json, subprocess, sys
+		from blktally import *
+		disk = Disk(sys.argv[1])
+		tool = os.environ["BIN"] + "/tallybench/tallybench"
+		before = disk.stat()
+		jobs = [subprocess.Popen([tool, "run", "--engine", engine, "--device", disk.node, "--rw", rw,
+		                          "--bs", "4096", "--jobs", "2", "--depth", depth, "--runtime", "60",
+		                          "--json"], stdout=subprocess.PIPE)
+		        for engine, rw, depth in (("kernel", "randread", "4"), ("kernel", "randwrite", "1"),
+		                                  ("psync", "randread", "1"))]	# one may write
+		def busy():
+		    now = disk.stat()
+		    return now[0] - before[0] > 200 and now[4] - before[4] > 200
+		wait_until(60, busy, "load")
+		flips, last = 0, before
+		counting = [p for p in PROFILES if p != "none"]
+		custom = [("split", "exact", "ns"), ("pernode", "checked", "jiffies"), ("shared", "exact", "ns")]
+		while flips < 60:
+		    disk.write("tally/profile", counting[flips % len(counting)])
+		    if flips % 5 == 0:
+		        for axis, word in zip(("clock", "ticks", "inflight"), ("off", "off", "shared")):
+		            disk.write(f"tally/mode_{axis}", word)
+		        for axis, word in zip(("inflight", "ticks", "clock"), custom[flips // 5 % 3]):
+		            disk.write(f"tally/mode_{axis}", word)
+		    now = disk.stat()
+		    for field in (0, 2, 3, 4, 6, 7, 9, 10):
+		        assert now[field] >= last[field], f"field {field + 1}: {last}, then {now}"
+		    assert sum(map(int, disk.inflight().split())) <= 2 * 4 + 2 * 2, disk.inflight()
+		    last = now
+		    flips += 1
+		# Still running, all of them.
+		same([None] * len(jobs), [job.poll() for job in jobs], "jobs that have ended")
+		for job in jobs:
+		    job.send_signal(2)
+		done = {"read": 0, "write": 0}
+		for job in jobs:
+		    report = json.loads(job.communicate(timeout=60)[0])
+		    same(True, report["partial"])
+		    same(0, report["total"]["total_err"])
+		    for rw in done:
+		        done[rw] += report["total"][rw]["total_ios"]
+		wait_until(10, lambda: disk.inflight() == "0 0", "end of all I/O")
+		after = disk.stat()
+		# What a kernel thread had in flight at the signal may have ended after the report.
+		for rw, ios, sectors, late in (("read", 0, 2, 2 * 4), ("write", 4, 6, 2 * 1)):
+		    counted = after[ios] - before[ios]
+		    assert 0 <= counted - done[rw] <= late, f"{counted} {rw}s counted, {done[rw]} done"
+		    same(counted * 8, after[sectors] - before[sectors], f"sectors of {rw}s")
+		assert int(disk.read("tally/switches")) >= 60
+	END
+}
+
+# fio writes, reads back and compares, through all profiles.
+test_live_switch_keeps_data()
+{
+	local flips=0 fio profile file
+	load_modules
+	tallyctl ram add disk --size 16M --completion softirq
+	settle
+	fio --output="$tmp/fio" --output-format=terse --name=job --filename="$(node_of disk)" \
+		--allow_file_create=0 --direct=1 --ioengine=psync --rw=randwrite --bs=4k \
+		--numjobs=3 --size=4M --offset_increment=4M --verify=crc32c --verify_fatal=1 \
+		--time_based --runtime=12 --group_reporting >"$tmp/out" 2>&1 &
+	fio=$!
+	sysfs disk profile linux-5.0
+	wait_until 60 busy_disk
+	file=/sys/block/$(disk_of disk)/tally/profile
+	while kill -0 $fio 2>/dev/null; do
+		for profile in none linux-4.20 percpu-v1 linux-5.0 linux-5.18 linux-6.10 native; do
+			echo $profile >"$file"
+			flips=$((flips + 1))
+		done
+	done
+	wait $fio || fail "fio: $(cat "$tmp/out" "$tmp/fio")"
+	((flips >= 50)) || fail "only $flips flips"
+	same "0 0" "$(sysfs disk inflight)"
+	same "0 0" "$(xargs <"/sys/block/$(disk_of disk)/inflight")"
+}
+
+busy_disk() { (($(sysfs disk stat | cut -d ' ' -f 5) > 100)); }
+
+# A switch waits for what is in flight, and a signal ends the wait.
+test_switch_waits_for_IO_in_flight()
+{
+	load_modules
+	python <<-'END'
+		import signal, subprocess
+		from blktally import *
+		control = Control()
+		disk = Disk.add(control, sectors=8, backing="null", completion="timer",
+		                completion_ns=3 * 10**9, profile="linux-5.0")
+		settle()
+		aio = Aio(disk.node)
+		aio.submit(False)
+		same("1 0", disk.inflight())
+		# In the way of nobody who reads.
+		child = subprocess.Popen(["sh", "-c", f"echo native >{disk.sysfs}/tally/profile"])
+		def waiting():
+		    with open(f"/proc/{child.pid}/wchan") as f:
+		        return "freeze" in f.read()
+		wait_until(2, waiting, "the switch waits")
+		same("1 0", disk.inflight())
+		same(1, disk.stat()[8])
+		same("linux-5.0", disk.read("tally/profile"))
+		child.send_signal(signal.SIGKILL)
+		same(-signal.SIGKILL, child.wait())
+		same(0, aio.reap(), "the I/O is still in flight, or this proves nothing")
+		same(("percpu", "off", "sampled", "jiffies"), disk.modes())
+		aio.submit(True)	# goes on at once
+		same("1 1", disk.inflight())
+		disk.write("tally/profile", "linux-4.20")
+		same(2, aio.reap())
+		same("0 0", disk.inflight())
+		same("linux-4.20", disk.read("tally/profile"))
+		same("1", disk.read("tally/switches"))
+		aio.close()
+	END
+}
+
+# Timers of a CPU that goes off line fire on another: begun here, ended there.
+test_percpu_cells_across_CPUs()
+{
+	[[ -e /sys/devices/system/cpu/cpu1/online ]] || skip "one CPU only"
+	load_modules
+	python <<-'END'
+		from blktally import *
+		ONLINE = "/sys/devices/system/cpu/cpu1/online"
+		def turn(value):
+		    with open(ONLINE, "w") as f:
+		        f.write(value)
+		control = Control()
+		disks = {}
+		for name, modes in (("percpu", ("percpu", "checked", "jiffies")),
+		                    ("pernode", ("pernode", "exact", "ns")),
+		                    ("native", ("native", "off", "off")),
+		                    ("round", ("percpu", "round", "ns"))):
+		    disks[name] = Disk.add(control, name=name, sectors=8, backing="null", completion="timer",
+		                           completion_ns=3 * 10**9)
+		    disks[name].wanted = modes
+		settle()
+		aios = {}
+		for name, disk in disks.items():
+		    disk.set_modes(*disk.wanted)
+		    aios[name] = Aio(disk.node)
+		try:
+		    os.sched_setaffinity(0, {1})
+		    for aio in aios.values():
+		        for i in range(3):
+		            aio.submit(i == 0)
+		    os.sched_setaffinity(0, {0})
+		    for name, disk in disks.items():
+		        same("2 1", disk.inflight(), f"{name}, before")
+		    turn("0")
+		    seen = {name: disk.inflight() for name, disk in disks.items()}
+		    same(0, sum(aio.reap() for aio in aios.values()), "I/Os that ended early")
+		    same(dict.fromkeys(disks, "2 1"), seen, "CPU 1 off line")
+		    for name, disk in disks.items():
+		        aios[name].drain()
+		        same("0 0", disk.inflight(), f"{name}, ended elsewhere")
+		        same(["0", "0"], disk.read("inflight").split(), name)
+		        same((2, 1), (disk.stat()[0], disk.stat()[4]), name)
+		    # CPU 0 has ended more than it began: what it begins now counts all the same.
+		    for name, disk in disks.items():
+		        aios[name].submit(True)
+		        same("0 1", disk.inflight(), f"{name}, a cell is negative")
+		    turn("1")
+		    seen = {name: disk.inflight() for name, disk in disks.items()}
+		    same(0, sum(aio.reap() for aio in aios.values()), "I/Os that ended early")
+		    same(dict.fromkeys(disks, "0 1"), seen, "CPU 1 on line again")
+		    for name, disk in disks.items():
+		        aios[name].drain()
+		        disk.write("tally/profile", "linux-5.18")
+		        same("0 0", disk.inflight(), f"{name}, under other modes")
+		        disk.set_modes(*disk.wanted)
+		        same("0 0", disk.inflight(), f"{name}, and back")
+		finally:
+		    turn("1")
+		for aio in aios.values():
+		    aio.close()
+	END
+}
+
+test_M01_CPU_hotplug_under_load()
+{
+	[[ -e /sys/devices/system/cpu/cpu1/online ]] || skip "one CPU only"
+	load_modules
+	tallyctl ram add disk --size 4M --profile linux-5.0
+	settle
+	python "$(disk_of disk)" <<-'END'
+		import json, subprocess, sys
+		from blktally import *
+		disk = Disk(sys.argv[1])
+		tool = os.environ["BIN"] + "/tallybench/tallybench"
+		before = disk.stat()
+		jobs = [subprocess.Popen([tool, "run", "--engine", engine, "--device", disk.node, "--rw", rw,
+		                          "--bs", "4096", "--jobs", "2", "--runtime", "60", "--json"],
+		                         stdout=subprocess.PIPE)
+		        for engine, rw in (("kernel", "randwrite"), ("psync", "randread"))]
+		def busy():
+		    now = disk.stat()
+		    return now[0] - before[0] > 200 and now[4] - before[4] > 200
+		wait_until(60, busy, "load")
+		def turn(value):
+		    with open("/sys/devices/system/cpu/cpu1/online", "w") as f:
+		        f.write(value)
+		try:
+		    for i in range(10):
+		        turn("0")
+		        same("0", open("/sys/devices/system/cpu/online").read().strip())
+		        disk.write("tally/profile", ("linux-4.20", "linux-6.10")[i % 2])
+		        turn("1")
+		        disk.write("tally/profile", "linux-5.0")
+		        assert sum(map(int, disk.inflight().split())) <= 4, disk.inflight()
+		finally:
+		    turn("1")
+		same([None] * len(jobs), [job.poll() for job in jobs], "jobs that have ended")
+		done = {"read": 0, "write": 0}
+		for job in jobs:
+		    job.send_signal(2)
+		for job in jobs:
+		    report = json.loads(job.communicate(timeout=60)[0])
+		    same(0, report["total"]["total_err"])
+		    for rw in done:
+		        done[rw] += report["total"][rw]["total_ios"]
+		wait_until(10, lambda: disk.inflight() == "0 0", "end of all I/O")
+		after = disk.stat()
+		# What a kernel thread had in flight at the signal may have ended after the report.
+		for rw, ios, late in (("read", 0, 0), ("write", 4, 2)):
+		    counted = after[ios] - before[ios]
+		    assert 0 <= counted - done[rw] <= late, f"{counted} {rw}s counted, {done[rw]} done"
+	END
+}
