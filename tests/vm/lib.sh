@@ -173,3 +173,12 @@ check_pattern()
 	cmp <(pattern "$2" "$4") <(dd if="$1" bs=64k skip="$3" count="$4" \
 		iflag=skip_bytes,count_bytes,direct status=none)
 }
+
+# ------------------------------------------------------------------ python
+
+# python [ARGUMENT...]: the script on standard input, with blktally.py at hand
+python()
+{
+	PYTHONPATH=tests/vm/tools PYTHONDONTWRITEBYTECODE=1 \
+		BIN=$bin TMP=$tmp python3 - "$@"
+}
