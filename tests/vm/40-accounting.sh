@@ -1,0 +1,479 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash disable=SC2034,SC2154
+DESCRIPTION="accounting: every combination of modes, views, stores, models"
+
+# Every legal combination of axes: a read, then a write is held in flight, and
+# all views are looked at. Many disks at once, for the second that each takes.
+test_A01_in_flight_in_every_combination()
+{
+	load_modules
+	python <<-'END'
+		import threading
+		from blktally import *
+		control = Control()
+		DISKS = 17
+		HOLD = 1.5
+		made = time.monotonic()
+		disks = [None] * DISKS
+		def add(i):
+		    disks[i] = Disk.add(Control(), sectors=8, backing="null", completion="timer",
+		                        completion_ns=int(HOLD * 1e9))
+		threads = [threading.Thread(target=add, args=(i,)) for i in range(DISKS)]
+		for t in threads: t.start()
+		for t in threads: t.join()
+		settle()
+		# Who looks at new disks has gone.
+		for disk in disks:
+		    disk.write("tally/profile", "linux-4.20")
+		    wait_until(30, lambda: disk.inflight() == "0 0", "idle")
+		aios = [Aio(disk.node) for disk in disks]
+
+		def look(disk, modes, reads, writes, since):
+		    what = f"{modes}, {reads} {writes} in flight"
+		    same(f"{reads} {writes}" if modes[0] != "off" else "0 0", disk.inflight(), what)
+		    shown = (reads, writes) if modes[0] in ("percpu", "native") else (0, 0)
+		    same(shown, tuple(map(int, disk.read("inflight").split())), f"kernel's inflight, {what}")
+		    most = (time.monotonic() - since) * 1000 + 100
+		    for view, fields in (("tally/stat", disk.stat()), ("stat", disk.stat("stat")),
+		                         ("diskstats", disk.diskstats())):
+		        counted = (reads + writes) * (modes[0] != "off") if view == "tally/stat" else sum(shown)
+		        same(counted, fields[8], f"field 9 of {view}, {what}")
+		        assert fields[9] <= most, f"busy time {fields[9]} ms in {view}, {what}"
+		        assert fields[10] < 60 * most, f"queue time {fields[10]} ms in {view}, {what}"
+
+		todo = [c for c in COMBINATIONS if legal(*c)]
+		same(85, len(todo))
+		again = 0
+		while todo:
+		    batch, todo = todo[:DISKS], todo[DISKS:]
+		    pairs = list(zip(disks, aios, batch))
+		    for disk, _, modes in pairs:
+		        disk.set_modes(*modes)
+		        look(disk, modes, 0, 0, made)
+		    for _, aio, _ in pairs:
+		        aio.submit(False)
+		    for disk, _, modes in pairs:
+		        seen = disk.inflight()
+		        if modes[0] != "off":
+		            assert seen in ("1 0", "0 0"), (modes, seen)
+		    held = [(disk.inflight(), disk, aio, modes) for disk, aio, modes in pairs]
+		    for seen, disk, aio, modes in held:
+		        aio.seen_one = seen
+		        aio.submit(True)
+		    try:
+		        for disk, _, modes in pairs:
+		            look(disk, modes, 1, 1, made)
+		        for _, disk, aio, modes in held:
+		            if modes[0] != "off":
+		                same("1 0", aio.seen_one, modes)
+		        bad = None
+		    except AssertionError as e:
+		        bad = e
+		    # Only what was in flight all the while proves anything.
+		    early = sum(aio.reap() for _, aio, _ in pairs)
+		    for _, aio, _ in pairs:
+		        aio.drain()
+		    if early:
+		        again += 1
+		        assert again < 5, "I/Os end before they were looked at"
+		        todo = batch + todo
+		        continue
+		    if bad:
+		        raise bad
+		    for disk, _, modes in pairs:
+		        look(disk, modes, 0, 0, made)
+		for aio in aios:
+		    aio.close()
+	END
+}
+
+# The same by the names of profiles, and I/O counted as it was done.
+test_counts_in_every_profile()
+{
+	load_modules
+	python <<-'END'
+		from blktally import *
+		control = Control()
+		disk = Disk.add(control, sectors=2048)
+		fd = os.open(disk.node, os.O_RDWR | os.O_DIRECT)
+		buffer = direct_buffer(8192)
+		def do(reads, writes, discards):
+		    for i in range(reads):
+		        os.preadv(fd, [memoryview(buffer)[:4096]], 4096 * i)
+		    for i in range(writes):
+		        os.pwritev(fd, [buffer], 8192 * i)
+		    for i in range(discards):
+		        same(0, block_range(fd, BLKDISCARD, 1024 * i, 1024))
+		for profile in PROFILES + ["split", "pernode", "shared"]:
+		    if profile in PROFILES:
+		        disk.write("tally/profile", profile)
+		    else:
+		        disk.set_modes(profile, "off", "off")
+		    before = {view: disk.stat(view) for view in ("tally/stat", "stat")}
+		    do(7, 5, 3)
+		    for view, old in before.items():
+		        now = disk.stat(view)
+		        grown = [now[i] - old[i] for i in (0, 1, 2, 4, 5, 6, 11, 12, 13, 15)]
+		        wanted = [7, 0, 56, 5, 0, 80, 3, 0, 6, 0] if profile != "none" else [0] * 10
+		        same(wanted, grown, f"{profile}: {view}")
+		        same(0, now[8], f"{profile}: in flight in {view}")
+	END
+}
+
+test_combinations_that_are_refused()
+{
+	load_modules
+	python <<-'END'
+		import errno
+		from blktally import *
+		control = Control()
+		disk = Disk.add(control, name="disk", sectors=8)
+		disk.write("tally/profile", "linux-5.0")
+		switches = int(disk.read("tally/switches"))
+
+		# By ioctl: all four at once.
+		for modes in COMBINATIONS:
+		    inflight, ticks, clock = modes
+		    body = set_modes("disk", "none", inflight, "off", ticks, clock)
+		    error, _ = control.call("SET", body)
+		    if legal(*modes):
+		        same(0, error, modes)
+		        same((inflight, "off", ticks, clock), disk.modes())
+		        continue
+		    same(errno.EINVAL, error, modes)
+		    # The axis that is in the way is named.
+		    if inflight == "native":
+		        axis = f"ticks={ticks}" if ticks != "off" else f"clock={clock}"
+		    else:
+		        axis = f"ticks={ticks}"
+		        assert "inflight=off" in control.reason, control.reason
+		    assert axis in control.reason, f"{modes}: {control.reason}"
+		for pending in ("shared", "percpu"):
+		    control.refused(errno.EINVAL, "SET", set_modes("disk", pending=pending),
+		                    why=f"pending={pending}")
+
+		# By one axis at a time, from every legal combination: the old one stays.
+		def neighbours(modes):
+		    for axis, words in ((0, INFLIGHT), (1, TICKS), (2, CLOCK)):
+		        for word in words:
+		            yield axis, word, modes[:axis] + (word,) + modes[axis + 1:]
+		refused = 0
+		for modes in COMBINATIONS:
+		    if not legal(*modes) or modes[2] == "jiffies":
+		        continue
+		    inflight, ticks, clock = modes
+		    control.must("SET", set_modes("disk", "none", inflight, "off", ticks, clock))
+		    before = disk.read("tally/switches")
+		    for axis, word, target in neighbours(modes):
+		        if legal(*target):
+		            continue
+		        refused += 1
+		        file = ("tally/mode_inflight", "tally/mode_ticks", "tally/mode_clock")[axis]
+		        same(errno.EINVAL, disk.store(file, word), f"{modes}: {word} into {file}")
+		        same((inflight, "off", ticks, clock), disk.modes(), f"{modes} after {word}")
+		    same(errno.EINVAL, disk.store("tally/mode_pending", "shared"))
+		    same(before, disk.read("tally/switches"), f"switches at {modes}")
+		assert refused > 50, refused
+	END
+	tallyctl set disk linux-5.0
+	fails_with 1 'ticks=sampled' tallyctl set disk inflight=native
+	fails_with 1 'pending=percpu' tallyctl set disk pending=percpu
+	fails_with 1 'ticks=round.*inflight=off' tallyctl set disk none ticks=round
+	same linux-5.0 "$(sysfs tram0 profile)"
+}
+
+test_round_trips_of_profiles_and_modes()
+{
+	local profile axis word
+	load_modules
+	tallyctl ram add disk --size 1M --profile percpu-v1
+	same percpu-v1 "$(sysfs disk profile)"
+	same "none linux-4.20 percpu-v1 linux-5.0 linux-5.18 linux-6.10 native" \
+		"$(sysfs disk profiles)"
+	for profile in $(sysfs disk profiles); do
+		sysfs disk profile "$profile"
+		same "$profile" "$(sysfs disk profile)"
+		same "$profile" "$(sysfs disk effective)"
+		sysfs disk profile none
+		tallyctl set disk "$profile"
+		same "$profile" "$(sysfs disk profile)"
+		same off "$(sysfs disk mode_pending)"
+	done
+	# What no profile is, and what one turns out to be.
+	sysfs disk profile linux-5.0
+	sysfs disk mode_ticks exact
+	same custom "$(sysfs disk profile)"
+	same custom "$(sysfs disk effective)"
+	sysfs disk mode_ticks sampled
+	same linux-5.0 "$(sysfs disk profile)"
+	same percpu "$(sysfs disk mode_inflight)"
+	same jiffies "$(sysfs disk mode_clock)"
+	tallyctl set disk linux-4.20 ticks=exact clock=ns
+	same "custom shared off exact ns" "$(sysfs disk profile) $(sysfs disk mode_inflight) \
+$(sysfs disk mode_pending) $(sysfs disk mode_ticks) $(sysfs disk mode_clock)"
+	tallyctl set disk profile=none inflight=split
+	same "custom split off off off" "$(sysfs disk profile) $(sysfs disk mode_inflight) \
+$(sysfs disk mode_pending) $(sysfs disk mode_ticks) $(sysfs disk mode_clock)"
+	refused 'Invalid argument' sysfs disk profile custom
+	fails_with 1 'custom' tallyctl set disk custom
+}
+
+test_switches_are_counted()
+{
+	load_modules
+	tallyctl ram add disk --size 1M
+	same 0 "$(sysfs disk switches)"
+	sysfs disk profile none # as it is: no switch
+	same 0 "$(sysfs disk switches)"
+	sysfs disk profile linux-5.0
+	sysfs disk mode_clock ns
+	sysfs disk mode_clock ns
+	same 2 "$(sysfs disk switches)"
+	refused 'Invalid argument' sysfs disk mode_clock sundial
+	same 2 "$(sysfs disk switches)"
+	sysfs disk profile percpu-v1
+	sysfs disk profile linux-5.0 # the same modes, where nothing is pending
+	same linux-5.0 "$(sysfs disk profile)"
+	same 3 "$(sysfs disk switches)"
+}
+
+test_H04_stores_of_junk()
+{
+	load_modules
+	tallyctl ram add disk --size 1M --profile linux-5.0
+	python "$(disk_of disk)" <<-'END'
+		import errno, sys
+		from blktally import *
+		disk = Disk(sys.argv[1])
+		fine = {"profile": "none", "mode_inflight": "shared", "mode_pending": "off",
+		        "mode_ticks": "exact", "mode_clock": "ns"}
+		for file, word in fine.items():
+		    before = disk.modes(), disk.read("tally/switches")
+		    for junk in ("\n", " ", f" {word}", f"{word} ", f"{word} x", f"{word}\nx", f"{word}\n\n",
+		                 f"\n{word}", f"{word}\0", f"{word}\0x", f"\0{word}", f"{word}\0\n",
+		                 word[:-1], word + word, word.upper(), "x" * 31, "x" * 32, "x" * 4095,
+		                 "x" * 4096, word.ljust(4096), word.ljust(4096, "\0"), word + "\t", "0", "-1",
+		                 "\xff", "custom", "%s%n"):
+		        same(errno.EINVAL, disk.store(f"tally/{file}", junk), f"{junk[:40]!r} into {file}")
+		    same(0, disk.store(f"tally/{file}", ""), "nothing is nothing")
+		    same(before, (disk.modes(), disk.read("tally/switches")), f"after junk into {file}")
+		    # A newline is one too many only from the second on.
+		    disk.write(f"tally/{file}", word + "\n")
+		    disk.write(f"tally/{file}", word)
+		    same(word, disk.read(f"tally/{file}"))
+		    disk.write("tally/profile", "linux-5.0")
+		for file in ("inflight", "stat", "profiles", "effective", "switches", "name", "uuid"):
+		    same(0o444, os.stat(f"{disk.sysfs}/tally/{file}").st_mode & 0o777, file)
+		    try:
+		        error = disk.store(f"tally/{file}", "1")
+		    except OSError as e:
+		        error = e.errno
+		    assert error in (errno.EACCES, errno.EIO, errno.EPERM), (file, error)
+		for file in fine:
+		    same(0o644, os.stat(f"{disk.sysfs}/tally/{file}").st_mode & 0o777, file)
+	END
+}
+
+test_stores_need_CAP_SYS_ADMIN()
+{
+	local file
+	load_modules
+	tallyctl ram add disk --size 1M --profile linux-5.0
+	setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin python3 - \
+		"/sys/block/$(disk_of disk)/tally" <<-'END'
+		import errno, sys
+		for file, word in (("profile", "none"), ("mode_inflight", "shared"), ("mode_ticks", "off"),
+		                   ("mode_clock", "ns"), ("mode_pending", "off"), ("profile", "junk")):
+		    try:
+		        with open(f"{sys.argv[1]}/{file}", "wb", buffering=0) as f:
+		            f.write(word.encode())
+		        raise SystemExit(f"{word} into {file}: was not refused")
+		    except OSError as e:
+		        assert e.errno == errno.EPERM, (file, e)
+	END
+	same linux-5.0 "$(sysfs disk profile)"
+	same 0 "$(sysfs disk switches)"
+	# All may read.
+	same "0 0" "$(setpriv --reuid=65534 --clear-groups cat "/sys/block/$(disk_of disk)/tally/inflight")"
+}
+
+test_iostats_off()
+{
+	local disk profile before
+	load_modules
+	tallyctl ram add disk --size 1M
+	disk=$(disk_of disk)
+	settle
+	for profile in linux-5.0 linux-4.20 native; do
+		sysfs disk profile $profile
+		echo 0 >"/sys/block/$disk/queue/iostats"
+		same none "$(sysfs disk effective)"
+		same $profile "$(sysfs disk profile)"
+		before=$(sysfs disk stat)
+		dd if="/dev/$disk" of=/dev/null bs=4k count=4 iflag=direct status=none
+		same "$before" "$(sysfs disk stat)"
+		echo 1 >"/sys/block/$disk/queue/iostats"
+		same $profile "$(sysfs disk effective)"
+		dd if="/dev/$disk" of=/dev/null bs=4k count=4 iflag=direct status=none
+		same $((${before%% *} + 4)) "$(sysfs disk stat | cut -d ' ' -f 1)"
+	done
+	same "0 0" "$(sysfs disk inflight)"
+}
+
+test_iostats_turned_while_in_flight()
+{
+	load_modules
+	python <<-'END'
+		from blktally import *
+		control = Control()
+		disk = Disk.add(control, sectors=8, backing="null", completion="timer", completion_ns=4 * 10**8)
+		settle()
+		aio = Aio(disk.node)
+		for profile in ("linux-5.0", "linux-4.20", "native"):
+		    disk.write("tally/profile", profile)
+		    before = disk.stat()
+		    aio.submit(False)
+		    same("1 0", disk.inflight(), profile)
+		    # Newer kernels wait here until the read has ended, older ones do not.
+		    disk.write("queue/iostats", "0")
+		    aio.submit(True)
+		    same("0", disk.inflight().split()[1], f"{profile}, off")
+		    disk.write("queue/iostats", "1")
+		    aio.submit(True)
+		    same("1", disk.inflight().split()[1], f"{profile}, on again")
+		    aio.drain()
+		    same("0 0", disk.inflight(), profile)
+		    after = disk.stat()
+		    same((1, 1), (after[0] - before[0], after[4] - before[4]), profile)
+		aio.close()
+	END
+}
+
+# I/Os shorter than a tick add to the times, 1500 of 0.5 ms as one of 0.75 s.
+test_A09_times_of_short_IO()
+{
+	load_modules
+	tallyctl ram add disk --size 1M --completion timer --completion-ns 500000
+	settle
+	python "$(disk_of disk)" <<-'END'
+		import json, subprocess, sys
+		from blktally import *
+		disk = Disk(sys.argv[1])
+		def run(rw, ios):
+		    out = subprocess.run([os.environ["BIN"] + "/tallybench/tallybench", "run", "--engine",
+		                          "kernel", "--device", disk.node, "--rw", rw, "--bs", "4096",
+		                          "--ios", str(ios), "--json"], check=True, stdout=subprocess.PIPE)
+		    return json.loads(out.stdout)["total"]["ns"] / 1e6
+		for modes in (("percpu", "exact", "ns"), ("shared", "round", "jiffies"),
+		              ("percpu", "sampled", "jiffies"), ("native", "off", "off")):
+		    disk.set_modes(*modes)
+		    for rw, ios, field in (("read", 400, 3), ("write", 500, 7)):
+		        before, busy = disk.stat("stat")[field], disk.stat("stat")[9]
+		        elapsed = run(rw, ios)
+		        after, now = disk.stat("tally/stat"), disk.stat("stat")
+		        same(after[field], now[field], "both views")
+		        took = after[field] - before
+		        what = f"{modes}: {ios} {rw}s took {took} ms in stat, {elapsed} ms in all"
+		        # Jiffies round, evenly: the sum is within 30 % all the same.
+		        slack = 0.3 * elapsed if modes[2] != "ns" else 1
+		        assert took >= ios * 0.5 - slack, what
+		        assert took <= elapsed + slack, what
+		        assert 0 <= now[9] - busy <= elapsed + 100, f"{what}, busy {now[9] - busy} ms"
+		        assert now[9] - busy >= 0.3 * ios * 0.5 or modes == ("shared", "round", "jiffies"), \
+		            f"{what}, busy {now[9] - busy} ms"
+	END
+}
+
+# 12 I/Os of 60 ms, 40 ms apart, under each model, on a disk of its own.
+test_A03_busy_time_models()
+{
+	load_modules
+	python <<-'END'
+		from blktally import *
+		control = Control()
+		IOS, LONG, THINK = 12, 0.060, 0.040
+		disks = {}
+		for ticks in TICKS[1:]:
+		    disks[ticks] = Disk.add(control, name=ticks, sectors=8, backing="null",
+		                            completion="timer", completion_ns=int(LONG * 1e9))
+		disks["native"] = Disk.add(control, name="native", sectors=8, backing="null",
+		                           completion="timer", completion_ns=int(LONG * 1e9))
+		settle()
+		aios = {}
+		for ticks, disk in disks.items():
+		    aios[ticks] = Aio(disk.node)
+		    disk.set_modes(*(("native", "off", "off") if ticks == "native" else ("percpu", ticks, "ns")))
+		def busy(view):
+		    return {ticks: disk.stat(view)[9] for ticks, disk in disks.items()}
+		before, kernel_before = busy("tally/stat"), busy("stat")
+		most = dict.fromkeys(disks, 0.0)
+		begun = time.monotonic()
+		for i in range(IOS):
+		    submitted = {}
+		    for ticks, aio in aios.items():
+		        submitted[ticks] = time.monotonic()
+		        aio.submit(i % 2)
+		    for ticks, aio in aios.items():
+		        aio.drain()
+		        most[ticks] += (time.monotonic() - submitted[ticks]) * 1000
+		    time.sleep(THINK)
+		whole = (time.monotonic() - begun) * 1000
+		after, kernel_after = busy("tally/stat"), busy("stat")
+		got = {ticks: after[ticks] - before[ticks] for ticks in disks}
+		kernel = {ticks: kernel_after[ticks] - kernel_before[ticks] for ticks in disks}
+		told = f"of {whole:.0f} ms: {got}; kernel's view {kernel}; at most {most}"
+		print(told)
+		least = IOS * LONG * 1000
+		tick = 1000 / 250
+		# The yardstick is right to the ms, between what the timers held and what was seen.
+		assert least - 1 <= got["exact"] <= most["exact"] + 1, told
+		for ticks in ("round", "elapsed", "checked", "native"):
+		    assert least - 2 * tick * IOS <= got[ticks] <= most[ticks] + 2 * tick * IOS, f"{ticks} {told}"
+		# It counts jiffies that it sees: two for each I/O, and no more.
+		assert IOS * tick * 0.5 <= got["sampled"] <= 2 * tick * (IOS + 1), told
+		for ticks in disks:
+		    assert kernel[ticks] <= whole + 2 * tick * IOS, f"{ticks} {told}"
+		    if ticks not in ("exact", "sampled"):
+		        assert abs(kernel[ticks] - got[ticks]) <= 4 * tick * IOS, f"{ticks} {told}"
+		for aio in aios.values():
+		    aio.close()
+	END
+}
+
+test_stat_never_goes_backwards_across_switches()
+{
+	load_modules
+	python <<-'END'
+		import random
+		from blktally import *
+		control = Control()
+		disk = Disk.add(control, sectors=2048, completion="timer", completion_ns=3000000)
+		chance = random.Random(3)
+		every = [c for c in COMBINATIONS if legal(*c)]
+		aio = Aio(disk.node)
+		last = {view: disk.stat(view) for view in ("tally/stat", "stat")}
+		names = []
+		for flip in range(120):
+		    for _ in range(2):
+		        aio.submit(chance.randrange(2), 4096 * chance.randrange(256))
+		    if flip % 3:
+		        name = chance.choice(PROFILES)
+		        disk.write("tally/profile", name)
+		    else:
+		        name = chance.choice(every)
+		        disk.set_modes(*name)
+		    names.append(name)
+		    for view in last:
+		        now = disk.stat(view)
+		        for field in (0, 2, 3, 4, 6, 7, 9, 10):
+		            # The kernel's queue time is an estimate of what is in flight now too.
+		            if view == "stat" and field == 10:
+		                continue
+		            assert now[field] >= last[view][field], \
+		                f"field {field + 1} of {view}: {last[view]}, then {now}, by way of {names[-2:]}"
+		        last[view] = now
+		    aio.reap()
+		aio.close()
+		same("0 0", disk.inflight())
+	END
+}
