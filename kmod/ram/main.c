@@ -3,8 +3,10 @@
  * tally_ram: null and RAM disks.  Module parameters make nr_devices equal
  * disks at load; the control node makes and removes them at run time.
  */
+#include <linux/file.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "ram/ram.h"
 
@@ -131,27 +133,51 @@ static int request_of_parameters(struct tally_ram_add *req)
 	return err;
 }
 
-static int __init tally_ram_init(void)
+struct creation {
+	struct work_struct work;
+	int err;
+};
+
+static void create_disks(struct work_struct *work)
 {
+	struct creation *c = container_of(work, struct creation, work);
 	struct tally_request *rq;
 	struct tally_ram_add *req;
 	unsigned int i;
-	int err;
 
 	rq = kzalloc(sizeof(*rq), GFP_KERNEL);
 	req = kzalloc(sizeof(*req), GFP_KERNEL);
-	err = rq && req ? 0 : -ENOMEM;
-	for (i = 0; i < nr_devices && !err; i++) {
-		err = request_of_parameters(req);
-		if (err)
+	c->err = rq && req ? 0 : -ENOMEM;
+	for (i = 0; i < nr_devices && !c->err; i++) {
+		c->err = request_of_parameters(req);
+		if (c->err)
 			break;
-		err = tally_ram_create(req, readonly, rq);
-		if (err)
+		c->err = tally_ram_create(req, readonly, rq);
+		if (c->err)
 			pr_err("tally_ram: disk %u: %s\n", i,
 			       *rq->reason ? rq->reason : "not enough memory");
 	}
 	kfree(req);
 	kfree(rq);
+}
+
+static int __init tally_ram_init(void)
+{
+	struct creation c;
+	int err;
+
+	/*
+	 * Not by this task: since 6.9 adding a disk opens it as a file, to look
+	 * for partitions, and a task closes such files only on its way back to
+	 * user space.  Were a later disk refused, we would wait here for our
+	 * own opens of the earlier ones.
+	 */
+	INIT_WORK_ONSTACK(&c.work, create_disks);
+	queue_work(system_unbound_wq, &c.work);
+	flush_work(&c.work);
+	destroy_work_on_stack(&c.work);
+	flush_delayed_fput();	/* closed before anybody may ask to remove one */
+	err = c.err;
 	if (err)
 		goto destroy;
 	err = tally_commands_register(&commands);

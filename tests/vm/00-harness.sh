@@ -2,19 +2,27 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="the harness itself, and the machine that the tests need"
 
+# notices CMD...: CMD fails. ("! CMD" alone would not end the test if it did not.)
+notices()
+{
+	if ("$@") 2>/dev/null; then
+		fail "$*: noticed nothing"
+	fi
+}
+
 test_helpers_tell_right_from_wrong()
 {
 	same a a
 	matches '^a.c$' abc
-	! (same a b) 2>/dev/null
-	! (matches x abc) 2>/dev/null
+	notices same a b
+	notices matches x abc
 	fails_with 3 'no good' sh -c 'echo no good >&2; exit 3'
-	! (fails_with 3 'no good' sh -c 'echo no good >&2; exit 4') 2>/dev/null
-	! (fails_with 3 'no good' sh -c 'echo no good; exit 3') 2>/dev/null
-	! (fails_with 3 'no good' sh -c 'exit 3') 2>/dev/null
+	notices fails_with 3 'no good' sh -c 'echo no good >&2; exit 4'
+	notices fails_with 3 'no good' sh -c 'echo no good; exit 3'
+	notices fails_with 3 'no good' sh -c 'exit 3'
 	refused 'No such file' cat /nonexistent
-	! (refused 'No such file' true) 2>/dev/null
-	! (fail reason) 2>"$tmp/reason"
+	notices refused 'No such file' true
+	(fail reason) 2>"$tmp/reason" || same 1 $?
 	same reason "$(<"$tmp/reason")"
 }
 
@@ -23,7 +31,7 @@ test_wait_until_waits()
 	(until [[ -e $tmp/go ]]; do sleep 0.05; done; touch "$tmp/gone") &
 	touch "$tmp/go"
 	wait_until 20 test -e "$tmp/gone"
-	! (wait_until 1 false) 2>/dev/null
+	notices wait_until 1 false
 }
 
 test_pattern_is_exact()
@@ -31,7 +39,7 @@ test_pattern_is_exact()
 	local file=$tmp/file
 	same 1536 "$(pattern 1 1536 | wc -c)"
 	cmp <(pattern 7 100000) <(pattern 7 100000)
-	! cmp -s <(pattern 7 512) <(pattern 8 512)
+	not cmp -s <(pattern 7 512) <(pattern 8 512)
 	# Only the sectors that were meant; tmpfs takes no direct I/O.
 	modprobe loop
 	truncate -s 1M "$file"
@@ -39,7 +47,7 @@ test_pattern_is_exact()
 	loop=$(losetup --show -f "$file")
 	write_pattern "$loop" 3 1024 65536
 	check_pattern "$loop" 3 1024 65536
-	! check_pattern "$loop" 4 1024 65536 2>/dev/null
+	not check_pattern "$loop" 4 1024 65536 2>/dev/null
 	losetup -d "$loop"
 	same 0 "$(head -c 1024 "$file" | tr -d '\0' | wc -c)"
 	same 0 "$(tail -c +66561 "$file" | tr -d '\0' | wc -c)"
