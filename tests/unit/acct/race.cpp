@@ -15,7 +15,7 @@ constexpr unsigned rounds = 2000;
 class Exchange {
 public:
     // Leaves an I/O, takes another one's.
-    tally_io swap(const tally_io &io) {
+    tally_io swap(const tally_io& io) {
         std::lock_guard guard(lock_);
         ios_.push_back(io);
         tally_io other = ios_.front();
@@ -53,11 +53,10 @@ void race(union tally_modes m) {
         unsigned n[2];
         tally_inflight_read(&disk.a, m, n);
         (void)tally_ticks_read(&disk.a);
-        (void)tally_pending_read(&disk.a, m);
     }
-    for (auto &thread : threads)
+    for (auto& thread : threads)
         thread.join();
-    for (tally_io &io : exchange.ios_)
+    for (tally_io& io : exchange.ios_)
         disk.end(io);
 
     const Picture p = disk.picture();
@@ -66,7 +65,7 @@ void race(union tally_modes m) {
     CHECK(p.pending == 0);
     CHECK(p.warnings == 0);
     CHECK(p.bdev[0].ios[STAT_READ] + p.bdev[0].ios[STAT_WRITE] == (shim_cpus - 1) * rounds + 3);
-    for (const auto &cells : p.bdev)
+    for (const auto& cells : p.bdev)
         CHECK(cells.in_flight == std::array<long, 2>{});
     // Each jiffy has one winner; a plain store, as in round, may give it to two.
     if (m.ticks == TICKS_CHECKED || m.ticks == TICKS_EXACT)

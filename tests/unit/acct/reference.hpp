@@ -142,27 +142,31 @@ public:
         ++open_[dir];
         if (m_.inflight == INFLIGHT_PERCPU)
             for (int b : counted_on(part)) {
-                picture_.bdev[b].stamp = now;
-                ++picture_.bdev[b].in_flight[dir];
+                // The stamp is kept for the kernel's readers: each begin of a busy period, and
+                // each begin where no model moves it.
+                Picture::Cells& cells = picture_.bdev[b];
+                if (m_.ticks == TICKS_OFF || cells.in_flight[0] + cells.in_flight[1] == 0)
+                    cells.stamp = now;
+                ++cells.in_flight[dir];
             }
         note_pending(dir);
         return {part, op, sectors, now, shim_ns};
     }
 
-    void end(const Io &io) {
+    void end(const Io& io) {
         const int dir = direction(io.op), group = io.op == REQ_OP_DISCARD ? STAT_DISCARD : dir;
         model_->end(jiffies, seen());
         --open_[dir];
         closed_.emplace_back(io.ns, shim_ns);
         mirror(io.part);
         for (int b : counted_on(io.part)) {
-            Picture::Cells &cells = picture_.bdev[b];
+            Picture::Cells& cells = picture_.bdev[b];
             if (m_.inflight == INFLIGHT_PERCPU)
                 --cells.in_flight[dir];
-            if (m_.inflight == INFLIGHT_OFF)
-                continue;
-            ++cells.ios[group];
-            cells.sectors[group] += io.sectors;
+            if (m_.inflight != INFLIGHT_OFF) {
+                ++cells.ios[group];
+                cells.sectors[group] += io.sectors;
+            }
             if (m_.clock == CLOCK_JIFFIES)
                 cells.nsecs[group] += (jiffies - io.jiffy) * 4000000;
             else if (m_.clock == CLOCK_NS)
@@ -177,7 +181,7 @@ public:
     }
 
     // The I/Os in open are under way.
-    template <class Open> Picture picture(const Open &open) const {
+    template <class Open> Picture picture(const Open& open) const {
         Picture p = picture_;
         if (m_.inflight != INFLIGHT_OFF)
             for (int d = 0; d < 2; ++d)
@@ -188,7 +192,7 @@ public:
         p.queue_ms = model_->queue * 4;
         if (m_.ticks == TICKS_EXACT) {
             auto intervals = closed_;
-            for (const auto &io : open)
+            for (const auto& io : open)
                 intervals.emplace_back(io.reference.ns, shim_ns);
             p.busy_ms = covered(intervals) / 1000000;
         }
@@ -213,9 +217,20 @@ private:
         u64 now = model_->busy;
         if (m_.ticks == TICKS_EXACT) // known in whole jiffies, when the disk falls idle
             now = open_[0] + open_[1] == 0 ? covered(closed_) / 4000000 : mirrored_;
-        for (int b : counted_on(part))
-            picture_.bdev[b].io_ticks += now - mirrored_;
-        mirrored_ = now;
+        const u64 add = now - std::exchange(mirrored_, now);
+        for (int b : counted_on(part)) {
+            Picture::Cells& cells = picture_.bdev[b];
+            if (m_.inflight != INFLIGHT_PERCPU) {
+                cells.io_ticks += add;
+                continue;
+            }
+            // What the kernel's readers may have had is left out, and the stamp moves on.
+            const long since = long(jiffies - cells.stamp);
+            if (add == 0 || since <= 0)
+                continue;
+            cells.io_ticks += std::min(add, u64(since));
+            cells.stamp = jiffies;
+        }
     }
 
     void note_pending(int dir) {

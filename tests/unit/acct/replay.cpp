@@ -70,7 +70,7 @@ private:
 };
 
 // +N: N jiffies pass; s: a start; e: the end of the oldest; r: a read.
-void play(Replay &replay, const std::string &steps) {
+void play(Replay& replay, const std::string& steps) {
     std::istringstream in(steps);
     std::string step;
     int cpu = 0;
@@ -88,8 +88,8 @@ void play(Replay &replay, const std::string &steps) {
 }
 
 struct Recorded {
-    const char *what;
-    const char *steps;
+    const char* what;
+    const char* steps;
     // jiffies, by hand
     u64 round, sampled, elapsed, checked, exact, queue;
 };
@@ -126,7 +126,7 @@ constexpr tally_ticks_mode models[] = {
 } // namespace
 
 TEST_CASE("busy time of recorded sequences") {
-    for (const Recorded &r : recordings) {
+    for (const Recorded& r : recordings) {
         const u64 busy[] = {r.round, r.sampled, r.elapsed, r.checked, r.exact};
         for (std::size_t i = 0; i < std::size(models); ++i)
             for (auto inflight :

@@ -23,6 +23,7 @@ using u64 = unsigned long long;
 #define ____cacheline_aligned_in_smp __attribute__((aligned(64)))
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
+#define min(a, b) ((a) < (b) ? (a) : (b))
 #define barrier() __asm__ volatile("" ::: "memory")
 
 #define READ_ONCE(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
@@ -54,21 +55,21 @@ inline u64 tally_jiffies_to_ms(u64 j) { return j * (NSEC_PER_SEC / HZ) / NSEC_PE
 struct atomic_t {
     int counter;
 };
-inline int atomic_read(const atomic_t *v) { return READ_ONCE(v->counter); }
-inline void atomic_set(atomic_t *v, int n) { WRITE_ONCE(v->counter, n); }
-inline int atomic_inc_return(atomic_t *v) { return __sync_add_and_fetch(&v->counter, 1); }
-inline int atomic_dec_return(atomic_t *v) { return __sync_sub_and_fetch(&v->counter, 1); }
-inline void atomic_inc(atomic_t *v) { atomic_inc_return(v); }
-inline void atomic_dec(atomic_t *v) { atomic_dec_return(v); }
+inline int atomic_read(const atomic_t* v) { return READ_ONCE(v->counter); }
+inline void atomic_set(atomic_t* v, int n) { WRITE_ONCE(v->counter, n); }
+inline int atomic_inc_return(atomic_t* v) { return __sync_add_and_fetch(&v->counter, 1); }
+inline int atomic_dec_return(atomic_t* v) { return __sync_sub_and_fetch(&v->counter, 1); }
+inline void atomic_inc(atomic_t* v) { atomic_inc_return(v); }
+inline void atomic_dec(atomic_t* v) { atomic_dec_return(v); }
 
 struct spinlock_t {
     bool held;
 };
-inline void spin_lock(spinlock_t *lock) {
+inline void spin_lock(spinlock_t* lock) {
     while (__atomic_test_and_set(&lock->held, __ATOMIC_ACQUIRE))
         ;
 }
-inline void spin_unlock(spinlock_t *lock) { __atomic_clear(&lock->held, __ATOMIC_RELEASE); }
+inline void spin_unlock(spinlock_t* lock) { __atomic_clear(&lock->held, __ATOMIC_RELEASE); }
 #define spin_lock_irqsave(lock, flags) ((flags) = 0, spin_lock(lock))
 #define spin_unlock_irqrestore(lock, flags) ((void)(flags), spin_unlock(lock))
 
@@ -83,27 +84,27 @@ inline int smp_processor_id() { return shim_cpu; }
 inline int numa_node_id() { return shim_cpu / (shim_cpus / nr_node_ids); }
 #define for_each_possible_cpu(cpu) for ((cpu) = 0; (cpu) < shim_cpus; (cpu)++)
 
-template <class T> T *per_cpu_ptr(T *base, int cpu) {
-    return reinterpret_cast<T *>(reinterpret_cast<std::uintptr_t>(base) + cpu * shim_stride);
+template <class T> T* per_cpu_ptr(T* base, int cpu) {
+    return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(base) + cpu * shim_stride);
 }
-template <class T> T *this_cpu_ptr(T *base) { return per_cpu_ptr(base, smp_processor_id()); }
+template <class T> T* this_cpu_ptr(T* base) { return per_cpu_ptr(base, smp_processor_id()); }
 
-template <class T, class N> void shim_own_add(T *cell, N n) {
+template <class T, class N> void shim_own_add(T* cell, N n) {
     WRITE_ONCE(*cell, READ_ONCE(*cell) + n);
 }
 #define this_cpu_add(cell, n) shim_own_add(this_cpu_ptr(&(cell)), n)
+#define this_cpu_inc(cell) this_cpu_add(cell, 1)
+#define this_cpu_dec(cell) this_cpu_add(cell, -1)
 
 struct local_t {
     long counter;
 };
-inline long local_read(const local_t *l) { return READ_ONCE(l->counter); }
-inline void local_inc(local_t *l) { shim_own_add(&l->counter, 1); }
-inline void local_dec(local_t *l) { shim_own_add(&l->counter, -1); }
+inline long local_read(const local_t* l) { return READ_ONCE(l->counter); }
 
 // A zeroed T for each CPU.
 template <class T> class PerCpu {
 public:
-    T *get() { return reinterpret_cast<T *>(cells_.data()); }
+    T* get() { return reinterpret_cast<T*>(cells_.data()); }
 
 private:
     static_assert(sizeof(T) <= shim_stride);
@@ -139,16 +140,16 @@ struct request_queue {
 };
 
 struct block_device {
-    disk_stats *bd_stats; // per CPU
+    disk_stats* bd_stats; // per CPU
     unsigned long bd_stamp;
-    block_device *whole;
-    request_queue *queue;
+    block_device* whole;
+    request_queue* queue;
 };
 
-inline bool bdev_is_partition(block_device *bdev) { return bdev != bdev->whole; }
-inline block_device *bdev_whole(block_device *bdev) { return bdev->whole; }
-inline request_queue *bdev_get_queue(block_device *bdev) { return bdev->queue; }
-inline bool blk_queue_io_stat(request_queue *q) { return READ_ONCE(q->io_stat); }
+inline bool bdev_is_partition(block_device* bdev) { return bdev != bdev->whole; }
+inline block_device* bdev_whole(block_device* bdev) { return bdev->whole; }
+inline request_queue* bdev_get_queue(block_device* bdev) { return bdev->queue; }
+inline bool blk_queue_io_stat(request_queue* q) { return READ_ONCE(q->io_stat); }
 
 #define part_stat_lock() ((void)0)
 #define part_stat_unlock() ((void)0)
@@ -158,15 +159,14 @@ inline bool blk_queue_io_stat(request_queue *q) { return READ_ONCE(q->io_stat); 
         if (bdev_is_partition(part))                                                               \
             this_cpu_add(bdev_whole(part)->bd_stats->field, n);                                    \
     } while (0)
-#define part_stat_inc(part, field) part_stat_add(part, field, 1)
-#define part_stat_local_inc(part, field) local_inc(&this_cpu_ptr((part)->bd_stats)->field)
-#define part_stat_local_dec(part, field) local_dec(&this_cpu_ptr((part)->bd_stats)->field)
+#define tally_stat_add(part, field, n) this_cpu_add((part)->bd_stats->field, n)
+#define tally_cell_add(part, dir, n) this_cpu_add((part)->bd_stats->in_flight[dir].counter, n)
 #define part_stat_local_read_cpu(part, field, cpu)                                                 \
     local_read(&per_cpu_ptr((part)->bd_stats, cpu)->field)
 
 // The kernel's own accounting: only who called it, and with what.
 struct shim_native {
-    block_device *bdev;
+    block_device* bdev;
     req_op op;
     unsigned sectors;
     unsigned long start;
@@ -174,13 +174,13 @@ struct shim_native {
 inline std::vector<shim_native> shim_native_begun, shim_native_ended;
 inline int shim_native_in_flight[2];
 
-inline unsigned long tally_native_begin(block_device *bdev, req_op op, unsigned sectors) {
+inline unsigned long tally_native_begin(block_device* bdev, req_op op, unsigned sectors) {
     shim_native_begun.push_back({bdev, op, sectors, jiffies});
     ++shim_native_in_flight[op_is_write(op)];
     return jiffies;
 }
-inline void tally_native_end(block_device *bdev, req_op op, unsigned sectors, unsigned long start) {
+inline void tally_native_end(block_device* bdev, req_op op, unsigned sectors, unsigned long start) {
     shim_native_ended.push_back({bdev, op, sectors, start});
     --shim_native_in_flight[op_is_write(op)];
 }
-inline int tally_native_inflight(block_device *, int dir) { return shim_native_in_flight[dir]; }
+inline int tally_native_inflight(block_device*, int dir) { return shim_native_in_flight[dir]; }
