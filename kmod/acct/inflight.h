@@ -39,14 +39,20 @@ static inline int tally_percpu_sum(struct block_device *bdev, int dir)
  * stamps.  The sum is taken when the jiffy is another, and not more often: the
  * first to be credited in a jiffy has moved the stamp.
  */
-static __always_inline void
-tally_stamp(struct block_device *bdev, union tally_modes m, unsigned long now)
+static __maybe_unused noinline __cold void
+tally_stamp_slow(struct block_device *bdev, union tally_modes m,
+		 unsigned long now)
 {
-	if (likely(READ_ONCE(bdev->bd_stamp) == now))
-		return;
 	if (m.ticks == TICKS_OFF ||
 	    tally_percpu_sum(bdev, 0) + tally_percpu_sum(bdev, 1) <= 0)
 		WRITE_ONCE(bdev->bd_stamp, now);
+}
+
+static __always_inline void
+tally_stamp(struct block_device *bdev, union tally_modes m, unsigned long now)
+{
+	if (unlikely(READ_ONCE(bdev->bd_stamp) != now))
+		tally_stamp_slow(bdev, m, now);
 }
 
 static __always_inline void

@@ -24,6 +24,9 @@ using u64 = unsigned long long;
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define min(a, b) ((a) < (b) ? (a) : (b))
+#define noinline __attribute__((noinline))
+#define __cold __attribute__((cold))
+#define __maybe_unused __attribute__((unused))
 #define barrier() __asm__ volatile("" ::: "memory")
 
 #define READ_ONCE(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
