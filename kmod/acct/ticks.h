@@ -59,27 +59,21 @@ tally_busy_add(struct tally_acct *a, struct block_device *bdev,
  * 4.20 let a CPU whose jiffy was already passed by the stamp subtract; we let
  * it pass.
  */
-static __maybe_unused noinline __cold void
-tally_round_slow(struct tally_acct *a, struct block_device *bdev,
-		 union tally_modes m, unsigned long stamp, unsigned long now)
-{
-	const unsigned int inflight = tally_inflight_total(a, m);
-
-	if (inflight) {
-		tally_busy_add(a, bdev, m, now - stamp, now);
-		this_cpu_add(a->busy->queue, (u64)inflight * (now - stamp));
-	}
-	WRITE_ONCE(a->shared.stamp, now);
-}
-
 static __always_inline void
 tally_round(struct tally_acct *a, struct block_device *bdev,
 	    union tally_modes m, unsigned long now)
 {
 	const unsigned long stamp = READ_ONCE(a->shared.stamp);
+	unsigned int inflight;
 
-	if (unlikely(time_after(now, stamp)))
-		tally_round_slow(a, bdev, m, stamp, now);
+	if (likely(!time_after(now, stamp)))
+		return;
+	inflight = tally_inflight_total(a, m);
+	if (inflight) {
+		tally_busy_add(a, bdev, m, now - stamp, now);
+		this_cpu_add(a->busy->queue, (u64)inflight * (now - stamp));
+	}
+	WRITE_ONCE(a->shared.stamp, now);
 }
 
 /*
@@ -98,25 +92,18 @@ tally_win(struct tally_acct *a, union tally_modes m, unsigned long now)
 	return now - stamp;
 }
 
-static __maybe_unused noinline __cold void
-tally_credit(struct tally_acct *a, struct block_device *bdev,
-	     union tally_modes m, unsigned long elapsed, unsigned long now,
-	     bool end)
-{
-	if (m.ticks == TICKS_SAMPLED || (m.ticks == TICKS_ELAPSED && !end))
-		tally_busy_add(a, bdev, m, 1, now);
-	else if (end || tally_inflight_total(a, m))
-		tally_busy_add(a, bdev, m, elapsed, now);
-}
-
 static __always_inline void
 tally_update_ticks(struct tally_acct *a, struct block_device *bdev,
 		   union tally_modes m, unsigned long now, bool end)
 {
 	const unsigned long elapsed = tally_win(a, m, now);
 
-	if (unlikely(elapsed))
-		tally_credit(a, bdev, m, elapsed, now, end);
+	if (likely(!elapsed))
+		return;
+	if (m.ticks == TICKS_SAMPLED || (m.ticks == TICKS_ELAPSED && !end))
+		tally_busy_add(a, bdev, m, 1, now);
+	else if (end || tally_inflight_total(a, m))
+		tally_busy_add(a, bdev, m, elapsed, now);
 }
 
 static inline void tally_exact_begin(struct tally_acct *a)
