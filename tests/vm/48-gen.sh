@@ -138,7 +138,7 @@ test_leaves_foreign_disks_alone()
 	mkfs.ext4 -q /dev/ram0
 	mkdir "$tmp/mnt"
 	mount /dev/ram0 "$tmp/mnt"
-	fails_with 1 '' tallybench run --engine kernel --device /dev/ram0 --rw write --ios 5 \
+	fails_with 4 'mounted' tallybench run --engine kernel --device /dev/ram0 --rw write --ios 5 \
 		--force-device
 	umount "$tmp/mnt"
 	settle
