@@ -237,7 +237,7 @@ test_P07_bad_numbers()
 	bad 2 '1x' --ios 1x
 	bad 2 '18446744073709551616' --ios 18446744073709551616
 	bad 2 'jobs' --jobs '' --ios 1
-	bad 1 '512.*4096' --bs 512 --ios 1
+	bad 2 '512.*4096' --bs 512 --ios 1
 	bad '1' '6144.*4096' --bs 6K --ios 1
 	bad '1' '1048577|2097152' --bs 2M --ios 1
 	bad '1' '' --bs 4096 --offset 2M --ios 1

@@ -142,9 +142,10 @@ bool Links::wait_for_udev(const std::function<bool()>& done,
     UdevQueue queue;
     const Clock::time_point start = Clock::now();
     for (;;) {
-        if (done())
-            return true;
+        // While udevd is busy, what is there may still be undone by an event of an earlier device.
         const bool idle = queue.empty();
+        if (idle && done())
+            return true;
         const Clock::time_point until = start + (idle ? idle_time : places_.busy);
         const Clock::time_point now = Clock::now();
         if (now >= until)
