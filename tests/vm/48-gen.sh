@@ -238,10 +238,10 @@ test_P07_bad_numbers()
 	bad 2 '18446744073709551616' --ios 18446744073709551616
 	bad 2 'jobs' --jobs '' --ios 1
 	bad 2 '512.*4096' --bs 512 --ios 1
-	bad '1' '6144.*4096' --bs 6K --ios 1
-	bad '1' '1048577|2097152' --bs 2M --ios 1
-	bad '1' '' --bs 4096 --offset 2M --ios 1
-	bad '1' '' --bs 4096 --size 2M --ios 1
+	bad 2 '6144.*4096' --bs 6K --ios 1
+	bad 2 '1048577|2097152' --bs 2M --ios 1
+	bad 2 '' --bs 4096 --offset 2M --ios 1
+	bad 2 '' --bs 4096 --size 2M --ios 1
 	fails_with 3 'nowhere' tallybench run --engine kernel --device /dev/nowhere --ios 1
 	same 0 "$(references tally_gen)"
 	same 0 "$(sysfs disk stat | cut -d ' ' -f 1)"
