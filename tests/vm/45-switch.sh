@@ -135,24 +135,27 @@ test_percpu_cells_across_CPUs()
 	[[ -e /sys/devices/system/cpu/cpu1/online ]] || skip "one CPU only"
 	load_modules
 	python <<-'END'
+		import threading
 		from blktally import *
 		ONLINE = "/sys/devices/system/cpu/cpu1/online"
 		def turn(value):
 		    with open(ONLINE, "w") as f:
 		        f.write(value)
-		control = Control()
+		modes = {"percpu": ("percpu", "checked", "jiffies"), "pernode": ("pernode", "exact", "ns"),
+		         "native": ("native", "off", "off"), "round": ("percpu", "round", "ns")}
 		disks = {}
-		for name, modes in (("percpu", ("percpu", "checked", "jiffies")),
-		                    ("pernode", ("pernode", "exact", "ns")),
-		                    ("native", ("native", "off", "off")),
-		                    ("round", ("percpu", "round", "ns"))):
-		    disks[name] = Disk.add(control, name=name, sectors=8, backing="null", completion="timer",
-		                           completion_ns=3 * 10**9)
-		    disks[name].wanted = modes
+		def add(name):	# takes as long as its I/O: all at once
+		    disks[name] = Disk.add(Control(), name=name, sectors=8, backing="null",
+		                           completion="timer", completion_ns=3 * 10**9)
+		threads = [threading.Thread(target=add, args=(name,)) for name in modes]
+		for thread in threads:
+		    thread.start()
+		for thread in threads:
+		    thread.join()
 		settle()
 		aios = {}
 		for name, disk in disks.items():
-		    disk.set_modes(*disk.wanted)
+		    disk.set_modes(*modes[name])
 		    aios[name] = Aio(disk.node)
 		try:
 		    os.sched_setaffinity(0, {1})
@@ -183,7 +186,7 @@ test_percpu_cells_across_CPUs()
 		        aios[name].drain()
 		        disk.write("tally/profile", "linux-5.18")
 		        same("0 0", disk.inflight(), f"{name}, under other modes")
-		        disk.set_modes(*disk.wanted)
+		        disk.set_modes(*modes[name])
 		        same("0 0", disk.inflight(), f"{name}, and back")
 		finally:
 		    turn("1")

@@ -150,7 +150,7 @@ test_readonly_disk()
 	load_modules
 	tallyctl ram add disk --size 1M -r
 	settle
-	fails_with '1' 'read-only|Read-only|permitted' tallybench run --engine kernel \
+	fails_with 1 'read-only|Read-only|permitted' tallybench run --engine kernel \
 		--device "$(node_of disk)" --rw write --ios 5
 	bench disk --ios 5
 	same 5 "$(report 'd["total"]["read"]["total_ios"]')"
@@ -179,8 +179,9 @@ test_Q03_SIGINT_ends_it()
 {
 	load_modules
 	tallyctl ram add fast --size 1M --profile linux-5.0
-	tallyctl ram add slow --size 64K --backing null --completion timer \
-		--completion-ns 5000000000 --profile linux-5.0
+	# One page, or who looks at a new disk would wait for each of its pages.
+	tallyctl ram add slow --size 4K --backing null --completion timer \
+		--completion-ns 4000000000 --profile linux-5.0
 	settle
 	python "$(node_of fast)" "$(node_of slow)" <<-'END'
 		import json, signal, subprocess, sys
@@ -239,9 +240,9 @@ test_P07_bad_numbers()
 	bad 2 'jobs' --jobs '' --ios 1
 	bad 2 '512.*4096' --bs 512 --ios 1
 	bad 2 '6144.*4096' --bs 6K --ios 1
-	bad 2 '1048577|2097152' --bs 2M --ios 1
-	bad 2 '' --bs 4096 --offset 2M --ios 1
-	bad 2 '' --bs 4096 --size 2M --ios 1
+	bad 2 '2097152.*1048576' --bs 2M --ios 1
+	bad 2 '2097152.*1048576' --bs 4096 --offset 2M --ios 1
+	bad 2 '2097152.*1048576' --bs 4096 --size 2M --ios 1
 	fails_with 3 'nowhere' tallybench run --engine kernel --device /dev/nowhere --ios 1
 	same 0 "$(references tally_gen)"
 	same 0 "$(sysfs disk stat | cut -d ' ' -f 1)"
