@@ -301,6 +301,17 @@ static inline int tally_native_inflight(struct block_device *whole, int dir)
 	return sum;
 }
 
+/*
+ * The bioset's per-CPU cache takes bios back in interrupts since 6.2
+ * (b99182c501c3), which shows in no header: seen by what came with 6.3.
+ * Before, bio_put() of such a bio warns there, so none is made.
+ */
+#ifdef TALLY_HAVE_END_IO_ACCT_SECTORS
+#define TALLY_BIOSET_CACHE	BIOSET_PERCPU_CACHE
+#else
+#define TALLY_BIOSET_CACHE	0
+#endif
+
 /* ---------------------------------------------------------------- timers */
 
 static inline void

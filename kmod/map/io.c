@@ -5,8 +5,8 @@
  *   submit_bio - gate and drain reference - account begin - map - lower disk
  *   lower disk - account end - original completion - drain reference put
  *
- * One clone per original, from a bioset with a per-CPU cache (which kernels
- * before 6.3 use for polled bios only).  Hooking the
+ * One clone per original, from a bioset with a per-CPU cache where the kernel
+ * has one that interrupts can give back to.  Hooking the
  * original's completion in place would hang: a chain parent completes after
  * children that may be deferred behind the very drain that waits for it.
  *
@@ -58,7 +58,7 @@ int tally_map_biosets_init(struct tally_map *m)
 	int err;
 
 	err = bioset_init(&m->ios, MAP_RESERVE, offsetof(struct map_io, clone),
-			  BIOSET_PERCPU_CACHE);
+			  TALLY_BIOSET_CACHE);
 	if (err)
 		return err;
 	err = bioset_init(&m->fragments, MAP_RESERVE,

@@ -379,7 +379,8 @@ test_A09_times_of_short_IO()
 		        assert took >= ios * 0.5 - slack, what
 		        assert took <= elapsed + slack, what
 		        assert 0 <= now[9] - busy <= elapsed + 100, f"{what}, busy {now[9] - busy} ms"
-		        assert now[9] - busy >= 0.3 * ios * 0.5 or modes == ("shared", "round", "jiffies"), \
+		        # The kernel's cell misses, under exact, what ends in the jiffy it began in.
+		        assert now[9] - busy >= 0.3 * ios * 0.5 or modes[1] in ("round", "exact"), \
 		            f"{what}, busy {now[9] - busy} ms"
 	END
 }
