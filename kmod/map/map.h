@@ -126,6 +126,10 @@ void tally_table_free(struct tally_table *t);
 /* limits.c */
 int tally_table_limits(struct tally_table *t, struct tally_request *rq);
 
+/* Words in reasons: escaped, and not endless. */
+#define SHOWN	40
+#define SHOW(word)	(int)min_t(unsigned int, (word)->len, SHOWN), (word)->at
+
 /* Text that grows: tables and their status. */
 struct tally_text {
 	char *at;

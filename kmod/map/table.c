@@ -5,9 +5,6 @@
 
 #include "map/map.h"
 
-#define SHOWN	40
-#define SHOW(word)	(int)min_t(unsigned int, (word)->len, SHOWN), (word)->at
-
 /* Sizes are loff_t in bytes to the block layer. */
 #define TABLE_SECTORS_MAX	((u64)LLONG_MAX >> SECTOR_SHIFT)
 

@@ -10,10 +10,6 @@ const struct tally_target_type *const tally_target_types[] = {
 	NULL
 };
 
-/* Words in reasons: escaped, and not endless. */
-#define SHOWN	40
-#define SHOW(word)	(int)min_t(unsigned int, (word)->len, SHOWN), (word)->at
-
 static int refuse_missing(struct tally_target *ti, const char *what,
 			  struct tally_request *rq)
 {
