@@ -72,8 +72,9 @@ struct tally_exact {
 	spinlock_t lock;	/* irq-safe; protects all of this */
 	unsigned int count;	/* I/Os in flight */
 	u64 since;		/* ns, when count left zero */
+	unsigned long begun;	/* the jiffy of that */
 	u64 total;		/* ns busy, up to the last time count fell to 0 */
-	u64 mirrored;		/* jiffies of total given to the kernel's cell */
+	u64 mirrored;		/* jiffies that the kernel's cell of the disk got */
 };
 
 /*

@@ -106,14 +106,45 @@ tally_update_ticks(struct tally_acct *a, struct block_device *bdev,
 		tally_busy_add(a, bdev, m, elapsed, now);
 }
 
-static inline void tally_exact_begin(struct tally_acct *a)
+/*
+ * Under exact the disk's io_ticks is the total in whole jiffies, brought up to
+ * date when the disk falls idle.  Under percpu the kernel's readers credit by
+ * themselves while I/O is in flight, and move bd_stamp, which a begin had set:
+ * from there to the stamp has been had already, from the stamp on nobody will.
+ * Returns what the cell got for this busy period, from whomever.
+ */
+static inline u64 tally_exact_mirror(struct tally_acct *a,
+				     struct block_device *bdev,
+				     union tally_modes m, u64 jiffs,
+				     unsigned long now)
+{
+	const unsigned long begun = a->exact.begun;
+	unsigned long stamp, had = 0;
+
+	if (m.inflight == INFLIGHT_PERCPU) {
+		stamp = READ_ONCE(bdev->bd_stamp);
+		while (time_after(now, stamp) &&
+		       !try_cmpxchg(&bdev->bd_stamp, &stamp, now))
+			;
+		if (time_after(stamp, begun))
+			had = stamp - begun;
+	}
+	if (jiffs <= had)
+		return had;
+	tally_stat_add(bdev, io_ticks, jiffs - had);
+	return jiffs;
+}
+
+static inline void tally_exact_begin(struct tally_acct *a, unsigned long now)
 {
 	struct tally_exact *x = &a->exact;
 	unsigned long flags;
 
 	spin_lock_irqsave(&x->lock, flags);
-	if (x->count++ == 0)
+	if (x->count++ == 0) {
 		x->since = ktime_get_ns();
+		x->begun = now;
+	}
 	spin_unlock_irqrestore(&x->lock, flags);
 }
 
@@ -123,20 +154,19 @@ static inline void tally_exact_end(struct tally_acct *a,
 {
 	struct tally_exact *x = &a->exact;
 	unsigned long flags;
-	u64 whole = 0;
+	u64 jiffs;
 
 	spin_lock_irqsave(&x->lock, flags);
 	if (--x->count == 0) {
 		x->total += ktime_get_ns() - x->since;
-		whole = nsecs_to_jiffies64(x->total) - x->mirrored;
-		x->mirrored += whole;
+		jiffs = nsecs_to_jiffies64(x->total);
+		/* A reader rounds up: what it took too much of is not due. */
+		jiffs -= min(jiffs, x->mirrored);
+		if (bdev_is_partition(bdev))
+			tally_exact_mirror(a, bdev, m, jiffs, now);
+		x->mirrored += tally_exact_mirror(a, a->whole, m, jiffs, now);
 	}
 	spin_unlock_irqrestore(&x->lock, flags);
-	if (!whole)
-		return;
-	tally_mirror(bdev, m, whole, now);
-	if (bdev_is_partition(bdev))
-		tally_mirror(bdev_whole(bdev), m, whole, now);
 }
 
 static __always_inline void
@@ -146,7 +176,7 @@ tally_ticks_begin(struct tally_acct *a, struct tally_io *io,
 	if (m.ticks == TICKS_ROUND)
 		tally_round(a, io->bdev, m, now);
 	else if (m.ticks == TICKS_EXACT)
-		tally_exact_begin(a);
+		tally_exact_begin(a, now);
 	else
 		tally_update_ticks(a, io->bdev, m, now, false);
 }

@@ -139,6 +139,8 @@ public:
         const int dir = direction(op);
         model_->start(now, seen());
         mirror(part);
+        if (open_[0] + open_[1] == 0)
+            begun_ = now;
         ++open_[dir];
         if (m_.inflight == INFLIGHT_PERCPU)
             for (int b : counted_on(part)) {
@@ -159,6 +161,8 @@ public:
         --open_[dir];
         closed_.emplace_back(io.ns, shim_ns);
         mirror(io.part);
+        if (m_.ticks == TICKS_EXACT && open_[0] + open_[1] == 0)
+            mirror_exact(io.part);
         for (int b : counted_on(io.part)) {
             Picture::Cells& cells = picture_.bdev[b];
             if (m_.inflight == INFLIGHT_PERCPU)
@@ -214,10 +218,7 @@ private:
 
     // A model works per disk; what it adds goes to whom the step was on, and to the disk.
     void mirror(int part) {
-        u64 now = model_->busy;
-        if (m_.ticks == TICKS_EXACT) // known in whole jiffies, when the disk falls idle
-            now = open_[0] + open_[1] == 0 ? covered(closed_) / 4000000 : mirrored_;
-        const u64 add = now - std::exchange(mirrored_, now);
+        const u64 add = model_->busy - std::exchange(mirrored_, model_->busy);
         for (int b : counted_on(part)) {
             Picture::Cells& cells = picture_.bdev[b];
             if (m_.inflight != INFLIGHT_PERCPU) {
@@ -233,6 +234,25 @@ private:
         }
     }
 
+    // Known in whole jiffies, when the disk falls idle. Nobody else reads here, so that the disk's
+    // cell holds no less than all of it, but what lay between the jiffy of the first start and a
+    // stamp after that was another's.
+    void mirror_exact(int part) {
+        const u64 total = covered(closed_) / 4000000, due = total - std::min(total, exact_);
+        for (int b : counted_on(part)) {
+            Picture::Cells& cells = picture_.bdev[b];
+            u64 had = 0;
+            if (m_.inflight == INFLIGHT_PERCPU) {
+                had = u64(std::max(0L, long(cells.stamp - begun_)));
+                if (long(jiffies - cells.stamp) > 0)
+                    cells.stamp = jiffies;
+            }
+            cells.io_ticks += due - std::min(due, had);
+            if (b == 0)
+                exact_ += std::max(due, had);
+        }
+    }
+
     void note_pending(int dir) {
         if (m_.pending == PENDING_SHARED && m_.inflight == INFLIGHT_SHARED)
             picture_.scratch[dir] = int(open_[dir]);
@@ -242,6 +262,8 @@ private:
     std::unique_ptr<BusyModel> model_;
     std::array<unsigned, 2> open_{};
     std::vector<std::pair<u64, u64>> closed_; // ns
-    u64 mirrored_ = 0;
+    u64 mirrored_ = 0; // of what the model counted
+    u64 exact_ = 0; // the same under exact
+    unsigned long begun_ = 0; // when the disk was last idle
     Picture picture_;
 };

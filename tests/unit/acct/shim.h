@@ -32,6 +32,8 @@ using u64 = unsigned long long;
 #define READ_ONCE(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, v) __atomic_store_n(&(x), v, __ATOMIC_RELAXED)
 #define cmpxchg(p, old, new) __sync_val_compare_and_swap(p, old, new)
+#define try_cmpxchg(p, old, new)                                                                   \
+    __atomic_compare_exchange_n(p, old, new, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
 
 // ---------------------------------------------------------------- warnings
 
