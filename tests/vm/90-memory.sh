@@ -3,61 +3,75 @@
 
 DESCRIPTION="what an idle disk costs: less than 64 KiB beside data and per-CPU cells"
 
-disks=12 # in a batch
-limit=$((64 * 1024))
-
-# free_bytes: what is free once caches are dropped, per-CPU memory counted in
-free_bytes()
+# udevd gives each new disk a process, a record and a watch: not what is weighed.
+# It comes back afterwards.
+without_udevd()
 {
-	settle
-	sync
-	echo 3 >/proc/sys/vm/drop_caches
-	awk '/^(MemFree|Percpu):/ { sum += $2 } END { print sum * 1024 }' /proc/meminfo
+	udev_runs || return 0
+	udevadm settle --timeout=30
+	udevadm control --exit
+	wait_until 20 not pgrep -x systemd-udevd >/dev/null
+	trap '/lib/systemd/systemd-udevd --daemon' EXIT
 }
 
-# cost_of CMD...: bytes that a call of "CMD NAME" leaves in use, the least of three
-# batches: other things are allocated meanwhile, and slabs that all share fill up.
-cost_of()
-{
-	local batch n before cost least=
-	for batch in warm one two three; do
-		before=$(free_bytes)
-		for ((n = 0; n < disks; n++)); do "$@" "$batch$n" >/dev/null; done
-		cost=$(((before - $(free_bytes)) / disks))
-		[[ $batch == warm ]] && continue
-		((cost > 0)) && [[ ! $least || $cost -lt $least ]] && least=$cost
-	done
-	echo "${least:-0}"
-}
-
-below_limit()
-{
-	echo "# $1: $2 bytes per idle disk"
-	(($2 > 0)) || fail "$1: $2 bytes per disk is no measurement"
-	(($2 < limit)) || fail "$1: $2 bytes per disk, limit $limit"
-}
-
-add_null() { tallyctl ram add "$1" --backing null --size 1G; }
-add_sparse() { tallyctl ram add "$1" --store sparse --size 1G; }
-add_map() { tallyctl create "$1" --table "0 2048 linear $lower 0"; }
-
-test_null_disks()
+# weigh KIND [LOWER]: bytes that a disk of the kind leaves in use, the least of
+# three batches: others allocate meanwhile. All from one process, whose own memory
+# does not grow.
+weigh()
 {
 	load_modules
-	below_limit null "$(cost_of add_null)"
+	without_udevd
+	python "$@" <<-'END'
+		import gc, sys
+		from blktally import *
+
+		DISKS, LIMIT = 100, 64 << 10
+		control = Control()
+		kind = sys.argv[1]
+
+		def free():
+		    gc.collect()
+		    os.sync()
+		    with open("/proc/sys/vm/drop_caches", "w") as file:
+		        file.write("3")
+		    with open("/proc/meminfo") as file:
+		        fields = dict(line.split(":") for line in file)
+		    return sum(int(fields[f].split()[0]) << 10 for f in ("MemFree", "Percpu"))
+
+		names = [f"{kind}{n}" for n in range(4 * DISKS)]
+
+		def add(name):
+		    if kind != "map":
+		        options = {"backing": "null"} if kind == "null" else {"store": "sparse"}
+		        control.must("RAM_ADD", ram_add(name, sectors=1 << 21, **options))
+		        return
+		    control.must("MAP_CREATE", text(name, 128))
+		    table = f"0 2048 linear {sys.argv[2]} 0\n".encode()
+		    held = ctypes.create_string_buffer(table, len(table))
+		    control.must("MAP_LOAD", ref(name) + struct.pack("<QII", ctypes.addressof(held),
+		                                                     len(table), 0))
+		    control.must("MAP_RESUME", ref(name))
+
+		costs = []
+		for batch in range(4):
+		    before = free()
+		    for name in names[batch * DISKS:(batch + 1) * DISKS]:
+		        add(name)
+		    costs.append((before - free()) // DISKS)
+		for name in names:
+		    control.must("MAP_REMOVE" if kind == "map" else "RAM_REMOVE", ref(name))
+		cost = min(costs[1:])
+		print(f"{kind}: {costs} bytes per idle disk")
+		assert 0 < cost < LIMIT, f"{kind}: {cost} bytes per disk, limit {LIMIT}"
+	END
 }
 
-test_sparse_disks()
-{
-	load_modules
-	below_limit sparse "$(cost_of add_sparse)"
-}
+test_null_disks() { weigh null; }
+test_sparse_disks() { weigh sparse; }
 
 test_maps()
 {
-	local lower
 	load_modules
 	tallyctl ram add low --backing null --size 1G >/dev/null
-	lower=$(dev_of low)
-	below_limit map "$(cost_of add_map)"
+	weigh map "$(dev_of low)"
 }
