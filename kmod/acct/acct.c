@@ -16,7 +16,7 @@ int tally_acct_init(struct tally_acct *a)
 		return -ENOMEM;
 	}
 	spin_lock_init(&a->lock);
-	spin_lock_init(&a->exact.lock);
+	raw_spin_lock_init(&a->exact.lock);
 	a->shared.stamp = jiffies;
 	return 0;
 }

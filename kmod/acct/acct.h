@@ -69,12 +69,12 @@ struct tally_busy {
 
 /* What mode "exact" keeps. */
 struct tally_exact {
-	spinlock_t lock;	/* irq-safe; protects all of this */
+	raw_spinlock_t lock;	/* irq-safe; protects all of this */
 	unsigned int count;	/* I/Os in flight */
 	u64 since;		/* ns, when count left zero */
-	unsigned long begun;	/* the jiffy of that */
 	u64 total;		/* ns busy, up to the last time count fell to 0 */
 	u64 mirrored;		/* jiffies that the kernel's cell of the disk got */
+	unsigned long settled;	/* the jiffy up to which it did, if not idle */
 };
 
 /*

@@ -37,12 +37,15 @@ static inline int tally_percpu_sum(struct block_device *bdev, int dir)
  * A busy period is stamped when it begins; within it, the stamp moves with what
  * is credited (tally_mirror()).  Without a model nothing is, and every begin
  * stamps.  The sum is taken when the jiffy is another, and not more often: the
- * first to be credited in a jiffy has moved the stamp.
+ * first to be credited in a jiffy has moved the stamp.  Exact knows when the
+ * disk's periods begin, and stamps them itself.
  */
 static __maybe_unused noinline __cold void
 tally_stamp_slow(struct block_device *bdev, union tally_modes m,
 		 unsigned long now)
 {
+	if (m.ticks == TICKS_EXACT && !bdev_is_partition(bdev))
+		return;
 	if (m.ticks == TICKS_OFF ||
 	    tally_percpu_sum(bdev, 0) + tally_percpu_sum(bdev, 1) <= 0)
 		WRITE_ONCE(bdev->bd_stamp, now);

@@ -107,66 +107,84 @@ tally_update_ticks(struct tally_acct *a, struct block_device *bdev,
 }
 
 /*
- * Under exact the disk's io_ticks is the total in whole jiffies, brought up to
- * date when the disk falls idle.  Under percpu the kernel's readers credit by
- * themselves while I/O is in flight, and move bd_stamp, which a begin had set:
- * from there to the stamp has been had already, from the stamp on nobody will.
- * Returns what the cell got for this busy period, from whomever.
+ * Exact: the disk's io_ticks is its busy time in whole jiffies, brought up to
+ * date when it falls idle and at the first end in a jiffy.  Under percpu the
+ * kernel's readers credit by themselves while I/O is in flight, and move
+ * bd_stamp: what lies between there and where we settled last has been had.
+ * Returns what the cell got since then, from whomever.
  */
-static inline u64 tally_exact_mirror(struct tally_acct *a,
-				     struct block_device *bdev,
-				     union tally_modes m, u64 jiffs,
-				     unsigned long now)
+static inline u64 tally_exact_mirror(struct block_device *bdev,
+				     union tally_modes m, u64 due,
+				     unsigned long settled, unsigned long *now)
 {
-	const unsigned long begun = a->exact.begun;
-	unsigned long stamp, had = 0;
+	unsigned long stamp;
+	u64 had = 0;
 
 	if (m.inflight == INFLIGHT_PERCPU) {
 		stamp = READ_ONCE(bdev->bd_stamp);
-		while (time_after(now, stamp) &&
-		       !try_cmpxchg(&bdev->bd_stamp, &stamp, now))
+		while (time_after(*now, stamp) &&
+		       !try_cmpxchg(&bdev->bd_stamp, &stamp, *now))
 			;
-		if (time_after(stamp, begun))
-			had = stamp - begun;
+		if (time_after(stamp, settled))
+			had = stamp - settled;
+		if (time_after(stamp, *now))
+			*now = stamp;
 	}
-	if (jiffs <= had)
+	if (due <= had)
 		return had;
-	tally_stat_add(bdev, io_ticks, jiffs - had);
-	return jiffs;
+	tally_stat_add(bdev, io_ticks, due - had);
+	return due;
 }
 
-static inline void tally_exact_begin(struct tally_acct *a, unsigned long now)
+/* A partition gets, as in the other models, what its own I/O is first to see. */
+static inline void tally_exact_settle(struct tally_acct *a,
+				      struct block_device *bdev,
+				      union tally_modes m, unsigned long now)
+{
+	struct tally_exact *x = &a->exact;
+	const u64 total = x->total + ktime_get_ns() - x->since;
+	u64 due = nsecs_to_jiffies64(total);
+
+	/* A reader rounds up: what it took too much of is not due. */
+	due -= min(due, x->mirrored);
+	if (bdev_is_partition(bdev)) {
+		unsigned long at = now;
+
+		tally_exact_mirror(bdev, m, due, x->settled, &at);
+	}
+	x->mirrored += tally_exact_mirror(a->whole, m, due, x->settled, &now);
+	x->settled = now;
+	if (!x->count)
+		x->total = total;
+}
+
+static inline void tally_exact_begin(struct tally_acct *a, union tally_modes m)
 {
 	struct tally_exact *x = &a->exact;
 	unsigned long flags;
 
-	spin_lock_irqsave(&x->lock, flags);
+	raw_spin_lock_irqsave(&x->lock, flags);
 	if (x->count++ == 0) {
 		x->since = ktime_get_ns();
-		x->begun = now;
+		x->settled = jiffies;
+		if (m.inflight == INFLIGHT_PERCPU)
+			WRITE_ONCE(a->whole->bd_stamp, x->settled);
 	}
-	spin_unlock_irqrestore(&x->lock, flags);
+	raw_spin_unlock_irqrestore(&x->lock, flags);
 }
 
 static inline void tally_exact_end(struct tally_acct *a,
 				   struct block_device *bdev,
-				   union tally_modes m, unsigned long now)
+				   union tally_modes m)
 {
 	struct tally_exact *x = &a->exact;
-	unsigned long flags;
-	u64 jiffs;
+	unsigned long flags, now;
 
-	spin_lock_irqsave(&x->lock, flags);
-	if (--x->count == 0) {
-		x->total += ktime_get_ns() - x->since;
-		jiffs = nsecs_to_jiffies64(x->total);
-		/* A reader rounds up: what it took too much of is not due. */
-		jiffs -= min(jiffs, x->mirrored);
-		if (bdev_is_partition(bdev))
-			tally_exact_mirror(a, bdev, m, jiffs, now);
-		x->mirrored += tally_exact_mirror(a, a->whole, m, jiffs, now);
-	}
-	spin_unlock_irqrestore(&x->lock, flags);
+	raw_spin_lock_irqsave(&x->lock, flags);
+	now = jiffies;
+	if (--x->count == 0 || time_after(now, x->settled))
+		tally_exact_settle(a, bdev, m, now);
+	raw_spin_unlock_irqrestore(&x->lock, flags);
 }
 
 static __always_inline void
@@ -176,7 +194,7 @@ tally_ticks_begin(struct tally_acct *a, struct tally_io *io,
 	if (m.ticks == TICKS_ROUND)
 		tally_round(a, io->bdev, m, now);
 	else if (m.ticks == TICKS_EXACT)
-		tally_exact_begin(a, now);
+		tally_exact_begin(a, m);
 	else
 		tally_update_ticks(a, io->bdev, m, now, false);
 }
@@ -188,7 +206,7 @@ tally_ticks_end(struct tally_acct *a, struct tally_io *io, union tally_modes m,
 	if (m.ticks == TICKS_ROUND)
 		tally_round(a, io->bdev, m, now);
 	else if (m.ticks == TICKS_EXACT)
-		tally_exact_end(a, io->bdev, m, now);
+		tally_exact_end(a, io->bdev, m);
 	else
 		tally_update_ticks(a, io->bdev, m, now, true);
 }
@@ -238,11 +256,11 @@ static inline u64 tally_ticks_read(struct tally_acct *a)
 	for_each_possible_cpu(cpu)
 		jiffs += READ_ONCE(per_cpu_ptr(a->busy, cpu)->ticks);
 
-	spin_lock_irqsave(&x->lock, flags);
+	raw_spin_lock_irqsave(&x->lock, flags);
 	ns = x->total;
 	if (x->count)
 		ns += ktime_get_ns() - x->since;
-	spin_unlock_irqrestore(&x->lock, flags);
+	raw_spin_unlock_irqrestore(&x->lock, flags);
 
 	return tally_jiffies_to_ms(jiffs) + div_u64(ns, 1000000);
 }

@@ -350,6 +350,36 @@ test_iostats_turned_while_in_flight()
 }
 
 # I/Os shorter than a tick add to the times, 1500 of 0.5 ms as one of 0.75 s.
+# As many readers as like, and a disk that never falls idle: its time is all of it.
+test_A09_time_of_a_busy_disk()
+{
+	load_modules
+	tallyctl ram add disk --size 1M --completion timer --completion-ns 500000
+	settle
+	python "$(disk_of disk)" <<-'END'
+		import json, subprocess, sys
+		from blktally import *
+		disk = Disk(sys.argv[1])
+		for inflight in ("percpu", "shared"):
+		    disk.set_modes(inflight, "exact", "ns")
+		    busy, begun = disk.stat("stat")[9], time.monotonic()
+		    load = subprocess.Popen([os.environ["BIN"] + "/tallybench/tallybench", "run", "--engine",
+		                             "kernel", "--device", disk.node, "--depth", "8", "--jobs", "2",
+		                             "--runtime", "1500ms", "--json"], stdout=subprocess.PIPE)
+		    reads = 0
+		    while load.poll() is None:
+		        disk.stat("stat")
+		        reads += 1
+		        time.sleep(0.02)
+		    ns = json.loads(load.stdout.read())["total"]["ns"]
+		    took = disk.stat("stat")[9] - busy
+		    what = f"{inflight}: busy {took} ms of {ns / 1e6} ms, read {reads} times"
+		    print(what)
+		    assert reads > 5, what
+		    assert 0.9 * ns / 1e6 <= took <= ns / 1e6 + 30, what
+	END
+}
+
 test_A09_times_of_short_IO()
 {
 	load_modules

@@ -140,8 +140,9 @@ public:
         model_->start(now, seen());
         mirror(part);
         if (open_[0] + open_[1] == 0)
-            begun_ = now;
+            settled_ = now;
         ++open_[dir];
+        open_since_.push_back(shim_ns);
         if (m_.inflight == INFLIGHT_PERCPU)
             for (int b : counted_on(part)) {
                 // The stamp is kept for the kernel's readers: each begin of a busy period, and
@@ -160,9 +161,10 @@ public:
         model_->end(jiffies, seen());
         --open_[dir];
         closed_.emplace_back(io.ns, shim_ns);
+        open_since_.erase(std::find(open_since_.begin(), open_since_.end(), io.ns));
         mirror(io.part);
-        if (m_.ticks == TICKS_EXACT && open_[0] + open_[1] == 0)
-            mirror_exact(io.part);
+        if (m_.ticks == TICKS_EXACT && (open_since_.empty() || long(jiffies - settled_) > 0))
+            settle(io.part);
         for (int b : counted_on(io.part)) {
             Picture::Cells& cells = picture_.bdev[b];
             if (m_.inflight == INFLIGHT_PERCPU)
@@ -234,16 +236,18 @@ private:
         }
     }
 
-    // Known in whole jiffies, when the disk falls idle. Nobody else reads here, so that the disk's
-    // cell holds no less than all of it, but what lay between the jiffy of the first start and a
-    // stamp after that was another's.
-    void mirror_exact(int part) {
-        const u64 total = covered(closed_) / 4000000, due = total - std::min(total, exact_);
+    // In whole jiffies, when the disk falls idle and at the first end in a jiffy. What lies between
+    // the last such point and a later stamp was credited by another.
+    void settle(int part) {
+        auto intervals = closed_;
+        for (u64 since : open_since_)
+            intervals.emplace_back(since, shim_ns);
+        const u64 total = covered(intervals) / 4000000, due = total - std::min(total, exact_);
         for (int b : counted_on(part)) {
             Picture::Cells& cells = picture_.bdev[b];
             u64 had = 0;
             if (m_.inflight == INFLIGHT_PERCPU) {
-                had = u64(std::max(0L, long(cells.stamp - begun_)));
+                had = u64(std::max(0L, long(cells.stamp - settled_)));
                 if (long(jiffies - cells.stamp) > 0)
                     cells.stamp = jiffies;
             }
@@ -251,6 +255,7 @@ private:
             if (b == 0)
                 exact_ += std::max(due, had);
         }
+        settled_ = jiffies;
     }
 
     void note_pending(int dir) {
@@ -264,6 +269,7 @@ private:
     std::vector<std::pair<u64, u64>> closed_; // ns
     u64 mirrored_ = 0; // of what the model counted
     u64 exact_ = 0; // the same under exact
-    unsigned long begun_ = 0; // when the disk was last idle
+    unsigned long settled_ = 0;
+    std::vector<u64> open_since_; // ns
     Picture picture_;
 };

@@ -76,6 +76,9 @@ inline void spin_lock(spinlock_t* lock) {
 }
 inline void spin_unlock(spinlock_t* lock) { __atomic_clear(&lock->held, __ATOMIC_RELEASE); }
 #define spin_lock_irqsave(lock, flags) ((flags) = 0, spin_lock(lock))
+#define raw_spinlock_t spinlock_t
+#define raw_spin_lock_irqsave spin_lock_irqsave
+#define raw_spin_unlock_irqrestore spin_unlock_irqrestore
 #define spin_unlock_irqrestore(lock, flags) ((void)(flags), spin_unlock(lock))
 
 // ----------------------------------------------------- CPUs and their cells
