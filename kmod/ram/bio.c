@@ -66,9 +66,18 @@ static __always_inline blk_status_t transfer(struct tally_ram *r,
 	return transfer_data(r, bio);
 }
 
-blk_status_t ram_transfer(struct tally_ram *r, struct bio *bio)
+/* A bio chained to this one may have failed already: that stays. */
+static __always_inline void carry_out(struct tally_ram *r, struct bio *bio)
 {
-	return transfer(r, bio);
+	const blk_status_t status = transfer(r, bio);
+
+	if (unlikely(status))
+		bio->bi_status = status;
+}
+
+void ram_carry_out(struct tally_ram *r, struct bio *bio)
+{
+	carry_out(r, bio);
 }
 
 static noinline void submit_counted(struct tally_ram *r, struct bio *bio)
@@ -77,7 +86,7 @@ static noinline void submit_counted(struct tally_ram *r, struct bio *bio)
 
 	tally_begin(&r->td.acct, &io, bio->bi_bdev, bio_op(bio),
 		    bio_sectors(bio));
-	bio->bi_status = transfer(r, bio);
+	carry_out(r, bio);
 	tally_end(&r->td.acct, &io);
 	bio_endio(bio);
 }
@@ -92,7 +101,7 @@ void tally_ram_submit(struct bio *bio)
 		submit_counted(r, bio);
 	} else {
 		/* No accounting: nothing to keep, nothing on the stack. */
-		bio->bi_status = transfer(r, bio);
+		carry_out(r, bio);
 		bio_endio(bio);
 	}
 }

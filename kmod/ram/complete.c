@@ -86,7 +86,7 @@ void ram_submit_async(struct tally_ram *r, struct bio *bio)
 	percpu_ref_get(&r->td.disk->queue->q_usage_counter);
 	tally_begin(&r->td.acct, &io->acct, bio->bi_bdev, bio_op(bio),
 		    bio_sectors(bio));
-	bio->bi_status = ram_transfer(r, bio);
+	ram_carry_out(r, bio);
 
 	if (r->completion == COMPLETE_TIMER) {
 		tally_hrtimer_init(&io->timer, timer_fired);

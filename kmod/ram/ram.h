@@ -94,6 +94,6 @@ ram_store_copy(struct ram_store *s, u64 pos, void *buf, unsigned int len,
 int ram_complete_init(struct tally_ram *r, int node);
 void ram_complete_exit(struct tally_ram *r);
 void ram_submit_async(struct tally_ram *r, struct bio *bio);
-blk_status_t ram_transfer(struct tally_ram *r, struct bio *bio);
+void ram_carry_out(struct tally_ram *r, struct bio *bio);
 
 #endif /* TALLY_RAM_H */

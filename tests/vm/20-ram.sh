@@ -456,3 +456,25 @@ test_NOWAIT()
 		        os.close(fd)
 	END
 }
+
+# md's raid0 chains the first part of a bio to the rest: when that part fails on
+# one leg, our leg, which gets the rest, must not make it good.
+test_error_of_a_chained_bio_stays()
+{
+	local options size=8192
+	load_modules
+	modprobe -q dm-raid && modprobe -q raid0 || fail 'no dm-raid here'
+	dmsetup create broken --table "0 $size error"
+	for options in "inline" "softirq" "timer --completion-ns 10000"; do
+		# shellcheck disable=SC2086
+		tallyctl ram add leg --size 4M --completion $options >/dev/null
+		dmsetup create striped --table "0 $((2 * size)) raid raid0 1 8 2 - /dev/mapper/broken - /dev/blktally/leg"
+		dd if=/dev/mapper/striped of=/dev/null bs=4k skip=1 count=1 iflag=direct status=none
+		refused 'Input/output error' \
+			dd if=/dev/mapper/striped of=/dev/null bs=8k count=1 iflag=direct
+		dmsetup remove --retry striped
+		settle
+		tallyctl ram remove leg
+	done
+	dmsetup remove --retry broken
+}
