@@ -7,6 +7,38 @@
 
 #include "ram/ram.h"
 
+/*
+ * Zeroed memory of one node, if it has it; fails without killing anybody.
+ * vzalloc_node() would do neither.  vfree() frees the pages as well.
+ */
+static void *alloc_on_node(u64 bytes, int node)
+{
+	const gfp_t gfp = GFP_KERNEL | __GFP_NOWARN | __GFP_RETRY_MAYFAIL;
+	const unsigned long count = DIV_ROUND_UP_ULL(bytes, PAGE_SIZE);
+	unsigned long i;
+	struct page **pages;
+	void *flat = NULL;
+
+	pages = kvmalloc_array(count, sizeof(*pages), gfp);
+	if (!pages)
+		return NULL;
+	for (i = 0; i < count; i++) {
+		pages[i] = alloc_pages_node(node, gfp | __GFP_ZERO, 0);
+		if (!pages[i])
+			break;
+		cond_resched();
+	}
+	if (i == count)
+		flat = vmap(pages, count, VM_MAP | VM_MAP_PUT_PAGES,
+			    PAGE_KERNEL);
+	if (flat)
+		return flat;
+	while (i)
+		__free_page(pages[--i]);
+	kvfree(pages);
+	return NULL;
+}
+
 int ram_store_init(struct ram_store *s, enum ram_store_kind kind, u64 bytes,
 		   int node)
 {
@@ -18,7 +50,7 @@ int ram_store_init(struct ram_store *s, enum ram_store_kind kind, u64 bytes,
 		s->flat = __vmalloc(bytes, GFP_KERNEL | __GFP_ZERO |
 				    __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 	else
-		s->flat = vzalloc_node(bytes, node);
+		s->flat = alloc_on_node(bytes, node);
 	return s->flat ? 0 : -ENOMEM;
 }
 
