@@ -52,8 +52,7 @@ int tally_table_limits(struct tally_table *t, struct tally_request *rq)
 	struct stack s = { .t = t, .discard = true };
 	unsigned int i;
 
-	t->sum.nowait = true;
-	t->sum.fua = true;
+	t->sum = (struct tally_lowers){ .nowait = true, .fua = true };
 	tally_stack_init(&t->limits);
 	for (i = 0; i < t->count; i++)
 		t->targets[i].type->each(&t->targets[i], stack_run, &s);

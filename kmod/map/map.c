@@ -251,17 +251,33 @@ void tally_map_clear(struct tally_map *m)
 	tally_table_free(t);
 }
 
-static int check_block_size(struct tally_map *m, struct tally_table *t,
-			    struct tally_request *rq)
+/*
+ * Who has the disk open reads it in blocks of the size that it had: it may not
+ * grow under them.  An open takes open_mutex, and under it our locks: so it is
+ * tried only, and an opener that is just coming counts as one.
+ */
+static int apply_limits(struct tally_map *m, struct tally_table *t,
+			struct tally_request *rq)
 {
-	const unsigned int now = queue_logical_block_size(m->td.disk->queue);
+	struct gendisk *disk = m->td.disk;
+	const unsigned int now = queue_logical_block_size(disk->queue);
 	const unsigned int then = t->limits.logical_block_size;
+	int err;
 
-	if (then > now && disk_openers(m->td.disk))
-		return tally_refuse(rq, -EBUSY,
+	if (then <= now)
+		return tally_stack_apply(disk, &t->limits, &t->sum);
+	if (mutex_trylock(&disk->open_mutex)) {
+		err = disk_openers(disk) ? -EBUSY :
+		      tally_stack_apply(disk, &t->limits, &t->sum);
+		mutex_unlock(&disk->open_mutex);
+	} else {
+		err = -EBUSY;
+	}
+	if (err == -EBUSY)
+		tally_refuse(rq, -EBUSY,
 			"%s is open, and the table would raise its block size from %u to %u",
 			m->td.name, now, then);
-	return 0;
+	return err;
 }
 
 /*
@@ -286,9 +302,9 @@ static int swap_tables(struct tally_map *m, struct tally_table **old,
 	}
 	err = check_topology(m, t, rq);
 	if (!err)
-		err = check_block_size(m, t, rq);
+		err = tally_table_recheck(t, rq);
 	if (!err)
-		err = tally_stack_apply(disk, &t->limits, &t->sum);
+		err = apply_limits(m, t, rq);
 	if (err)
 		goto unlock;
 	*old = m->live;
@@ -370,10 +386,10 @@ static void map_free_disk(struct gendisk *disk)
 
 	ida_free(&indexes, m->index);
 	map_free(m);
-	preempt_disable();	/* see the wait: we have left when it is over */
+	rcu_read_lock();	/* the wait lets us get out of here */
 	if (atomic_dec_and_test(&disks))
 		wake_up_var(&disks);
-	preempt_enable();
+	rcu_read_unlock();
 }
 
 /* The last reference to a disk may be anybody's, the code is ours. */

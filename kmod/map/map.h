@@ -13,7 +13,8 @@
  *                   close of a lower disk.
  * m->defer_lock     the lists of bios that wait; irq-safe
  *
- * disk->open_mutex is taken by removal only, with none of these held.
+ * disk->open_mutex is taken by removal, with none of these held; a resume that
+ * raises the block size only tries it.
  * m->live is also read by the I/O path, under a drain reference: it changes
  * only while the map is drained.
  */
@@ -121,6 +122,7 @@ bool tally_bdev_is_map(struct block_device *bdev);
 struct tally_table *tally_table_parse(const char *text, size_t len,
 				      bool read_only,
 				      struct tally_request *rq);
+int tally_table_recheck(struct tally_table *t, struct tally_request *rq);
 void tally_table_free(struct tally_table *t);
 
 /* limits.c */

@@ -67,12 +67,12 @@ static int check_run(struct tally_target *ti, struct block_device *bdev,
 	if (start > sectors || length > sectors - start)
 		return tally_refuse(rq, -EINVAL,
 			"line %u: %s: %llu sectors from %llu on: device %u:%u has %llu",
-			ti->table->line, ti->type->name, (u64)length,
+			ti->line, ti->type->name, (u64)length,
 			(u64)start, MAJOR(dev), MINOR(dev), sectors);
 	if ((start | length) & mask)
 		return tally_refuse(rq, -EINVAL,
 			"line %u: %s: %llu sectors from %llu on: not aligned to the %u byte blocks of device %u:%u",
-			ti->table->line, ti->type->name, (u64)length,
+			ti->line, ti->type->name, (u64)length,
 			(u64)start, block, MAJOR(dev), MINOR(dev));
 	return 0;
 }
@@ -84,6 +84,7 @@ static int parse_line(struct tally_table *t, struct tally_words *line,
 	u64 start, length;
 	int err;
 
+	ti->line = t->line;
 	err = next_number(t, line, "start", &start, rq);
 	if (!err)
 		err = next_number(t, line, "length", &length, rq);
@@ -113,6 +114,25 @@ static int parse_line(struct tally_table *t, struct tally_words *line,
 	t->size += length;
 	t->ends[t->count++] = t->size;
 	return ti->type->each(ti, check_run, rq);
+}
+
+/*
+ * What a table says of its lowers, anew: between load and resume they may have
+ * got other sizes, limits and caches.  Nobody uses t yet.
+ */
+int tally_table_recheck(struct tally_table *t, struct tally_request *rq)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < t->count; i++) {
+		struct tally_target *ti = &t->targets[i];
+
+		err = ti->type->each(ti, check_run, rq);
+		if (err)
+			return err;
+	}
+	return tally_table_limits(t, rq);
 }
 
 static int alloc_segments(struct tally_table *t, unsigned int count)

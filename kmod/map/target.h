@@ -33,6 +33,7 @@ struct tally_target {
 	const struct tally_target_type *type;
 	void *context;
 	struct tally_table *table;
+	unsigned int line;		/* of the text */
 };
 
 /**

@@ -366,3 +366,19 @@ test_K06_block_size_of_an_open_map_stays()
 	write_pattern $m 2 0 524288
 	check_pattern "$(node_of big)" 2 0 524288
 }
+
+# What load found may be otherwise by the time of the resume.
+test_K02_resume_looks_at_the_lowers_again()
+{
+	ram a 4M
+	map low a 0 8192
+	tallyctl create up
+	load up low 0 8192
+	reload low a 0 4096
+	fails_with 1 'device .* has 4096' tallyctl resume up
+	same false "$(info up live_table)"
+	load up low 0 4096
+	tallyctl resume up
+	write_pattern /dev/blktally/up 3 0 2097152
+	check_pattern "$(node_of a)" 3 0 2097152
+}
