@@ -235,9 +235,12 @@ void tally_disk_put(struct tally_disk *td)
 {
 	struct module *owner = td->ops->owner;
 
-	/* May be the last reference: td is gone after this, its code is not. */
-	put_device(disk_to_dev(td->disk));
+	/*
+	 * May be the last reference to the disk.  The module waits for those on
+	 * its way out; not so a module whose init fails for references to it.
+	 */
 	module_put(owner);
+	put_device(disk_to_dev(td->disk));
 }
 EXPORT_SYMBOL_GPL(tally_disk_put);
 

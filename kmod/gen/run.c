@@ -223,6 +223,11 @@ struct gen_run *gen_run_create(const struct tally_gen_run *req, u32 flags,
 			SECTOR_SIZE);
 	else
 		err = run_init(run, req, flags, rq);
+	/* Not after all the I/O: a run whose results nobody can have. */
+	if (!err && req->threads &&
+	    clear_user(u64_to_user_ptr(req->threads),
+		       req->nr_threads * sizeof(struct tally_gen_result)))
+		err = -EFAULT;
 	if (err) {
 		gen_run_put(run);
 		return ERR_PTR(err);

@@ -169,10 +169,10 @@ static void ram_free_disk(struct gendisk *disk)
 
 	ida_free(indexes(r), r->index);
 	ram_free(r);
-	preempt_disable();	/* see the wait: we have left when it is over */
+	rcu_read_lock();	/* the wait lets us get out of here */
 	if (atomic_dec_and_test(&disks))
 		wake_up_var(&disks);
-	preempt_enable();
+	rcu_read_unlock();
 }
 
 static const struct block_device_operations ram_fops = {
