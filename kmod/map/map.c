@@ -262,8 +262,16 @@ static int apply_limits(struct tally_map *m, struct tally_table *t,
 	struct gendisk *disk = m->td.disk;
 	const unsigned int now = queue_logical_block_size(disk->queue);
 	const unsigned int then = t->limits.logical_block_size;
+	struct tally_map *upper;
 	int err;
 
+	/* What lies above asks for no flushes if there was no cache. */
+	if (t->sum.write_cache && !bdev_write_cache(disk->part0))
+		list_for_each_entry(upper, &all_maps, node)
+			if (table_has(upper->live, m))
+				return tally_refuse(rq, -EBUSY,
+					"%s lies below %s, and the table would give it a write cache",
+					m->td.name, upper->td.name);
 	if (then <= now)
 		return tally_stack_apply(disk, &t->limits, &t->sum);
 	if (mutex_trylock(&disk->open_mutex)) {

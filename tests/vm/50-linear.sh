@@ -382,3 +382,22 @@ test_K02_resume_looks_at_the_lowers_again()
 	write_pattern /dev/blktally/up 3 0 2097152
 	check_pattern "$(node_of a)" 3 0 2097152
 }
+
+# What lies above would not flush it.
+test_I08_no_cache_slips_in_below()
+{
+	local file=$tmp/image loop
+	truncate -s 4M "$file"
+	loop=$(losetup -f --show "$file")
+	ram a 4M
+	map m a 0 8192
+	map up m 0 8192
+	load m "$loop" 0 8192
+	fails_with 1 'lies below up' tallyctl resume m
+	same "$(linear a 0 8192)" "$(tallyctl table m)"
+	tallyctl remove up
+	tallyctl resume m
+	matches 'write back' "$(</sys/block/"$(disk_of m)"/queue/write_cache)"
+	tallyctl remove m
+	losetup -d "$loop"
+}
