@@ -75,7 +75,10 @@ static void free_page_rcu(struct rcu_head *head)
 /* The page at this index, which is there from now on; ERR_PTR. */
 static struct page *new_page(struct ram_store *s, pgoff_t index, bool nowait)
 {
-	const gfp_t gfp = nowait ? GFP_NOWAIT | __GFP_NOWARN : GFP_NOIO;
+	/* A write that finds no memory fails; nobody is killed for it. */
+	const gfp_t gfp = (nowait ? GFP_NOWAIT :
+				    GFP_NOIO | __GFP_RETRY_MAYFAIL) |
+			  __GFP_NOWARN;
 	struct page *page, *old;
 
 	page = alloc_pages_node(s->node, gfp | __GFP_ZERO | __GFP_HIGHMEM, 0);

@@ -274,7 +274,7 @@ test_names_and_lists()
 		fails_with 1 "$name" tallyctl ram add "$name" --size 1M
 	done
 	same 3 "$(tallyctl ram list | wc -l)"
-	for name in control . .. a/b; do
+	for name in control . .. a/b tram7 tmap0 tnull12; do
 		fails_with 1 'name' tallyctl ram add "$name" --size 1M
 	done
 	fails_with 2 '' tallyctl ram add '' --size 1M
@@ -477,4 +477,21 @@ test_error_of_a_chained_bio_stays()
 		tallyctl ram remove leg
 	done
 	dmsetup remove --retry broken
+}
+
+# Neither a store that does not fit nor a write for which there is no page costs
+# anybody's life.
+test_memory_that_runs_out()
+{
+	local killed name pid pids=() size
+	load_modules
+	killed=$(sed -n 's/^oom_kill //p' /proc/vmstat)
+	size=$(awk '/^MemAvailable:/ { print int($2 * 0.7) "K" }' /proc/meminfo)
+	for name in one two; do
+		tallyctl ram add $name --size "$size" --node 0 >/dev/null 2>&1 &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do wait "$pid" || :; done
+	for name in one two; do tallyctl ram remove $name 2>/dev/null || :; done
+	same "$killed" "$(sed -n 's/^oom_kill //p' /proc/vmstat)" 'processes killed'
 }
