@@ -48,6 +48,21 @@ void tally_disk_attach(struct tally_disk *td, struct gendisk *disk)
 }
 EXPORT_SYMBOL_GPL(tally_disk_attach);
 
+/* As the kernel calls our disks.  Those without a name are called so by us too. */
+static bool is_kernel_name(const char *name)
+{
+	static const char *const kinds[] = { "tnull", "tram", "tmap" };
+	size_t i, len;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		len = strlen(kinds[i]);
+		if (!strncmp(name, kinds[i], len) && name[len] &&
+		    !name[len + strspn(name + len, "0123456789")])
+			return true;
+	}
+	return false;
+}
+
 static int check_name(const char *name, struct tally_request *rq)
 {
 	static const char *const reserved[] = { "control", ".", ".." };
@@ -64,6 +79,9 @@ static int check_name(const char *name, struct tally_request *rq)
 		if (!strcmp(name, reserved[i]))
 			return tally_refuse(rq, -EINVAL,
 				"name %s is reserved", name);
+	if (is_kernel_name(name))
+		return tally_refuse(rq, -EINVAL,
+			"name %s is one that the kernel gives", name);
 	for (i = 0; i < len; i++) {
 		if (name[i] == '/')
 			return tally_refuse(rq, -EINVAL,
@@ -115,14 +133,14 @@ int tally_disk_claim(struct tally_disk *td, const char *name, const char *uuid,
 {
 	int err;
 
-	if (!*name)
-		name = td->disk->disk_name;
-	err = check_name(name, rq);
+	err = *name ? check_name(name, rq) : 0;
 	if (!err)
 		err = check_uuid(uuid, rq);
 	if (err)
 		return err;
 
+	if (!*name)
+		name = td->disk->disk_name;
 	mutex_lock(&registry_lock);
 	err = check_unique(name, uuid, rq);
 	if (!err) {

@@ -260,8 +260,8 @@ struct tally_ram_remove {
 /*
  * A mapped device without a table: size 0, suspended, I/O is refused (EIO)
  * until a table was loaded and resumed.
- * EEXIST (name or UUID taken), ENAMETOOLONG, EINVAL (a name that is empty or
- * reserved, or holds a slash; a control character), ENOSPC.
+ * EEXIST (name or UUID taken), ENAMETOOLONG, EINVAL (a name that is empty,
+ * reserved or like "tmap0", or holds a slash; a control character), ENOSPC.
  */
 struct tally_map_create {
 	struct tally_head head;		/* flags: TALLY_MAP_READONLY */
