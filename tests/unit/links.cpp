@@ -9,6 +9,7 @@
 #include <fstream>
 #include <thread>
 
+#include <fcntl.h>
 #include <sys/file.h>
 
 using namespace tally;
@@ -31,7 +32,11 @@ struct Dev {
     }
     void start_udev() { std::ofstream(udev).put('\n'); }
     Links make(std::chrono::milliseconds idle = 50ms) const {
-        return Links({.directory = links, .udev_control = udev, .idle = idle, .busy = 10s});
+        return Links({.directory = links,
+                      .lock = root.path() + "/lock",
+                      .udev_control = udev,
+                      .idle = idle,
+                      .busy = 10s});
     }
     std::string target(const std::string& name) const {
         std::error_code error;
@@ -132,8 +137,14 @@ TEST_CASE("the lock keeps others out, and makes the directory") {
     Dev dev;
     fs::remove(dev.links);
     Fd lock = dev.make().lock();
-    Fd other = Fd::open(dev.links, 0);
+    CHECK(fs::is_directory(dev.links));
+    Fd other = Fd::open(dev.root.path() + "/lock", O_RDWR);
     CHECK(flock(other.get(), LOCK_EX | LOCK_NB) != 0);
     lock = Fd();
+    CHECK(flock(other.get(), LOCK_EX | LOCK_NB) == 0);
+    // What anybody can open is no place for a lock.
+    CHECK((fs::status(dev.root.path() + "/lock").permissions() & fs::perms::all) ==
+          (fs::perms::owner_read | fs::perms::owner_write));
+    other = Fd();
     Fd released(std::move(lock));
 }

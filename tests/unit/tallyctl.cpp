@@ -55,7 +55,9 @@ struct Host {
                 [this](const Words& names) {
                     loaded.insert(loaded.end(), names.begin(), names.end());
                 },
-            .links = Links({.directory = links, .udev_control = root.path() + "/none"}),
+            .links = Links({.directory = links,
+                            .lock = root.path() + "/lock",
+                            .udev_control = root.path() + "/none"}),
             .in = in.get(),
             .err = err,
             .out = {},
@@ -304,6 +306,19 @@ TEST_CASE("a device goes by name, disk, path and number") {
     CHECK(host.run({"info", "1:9"}).status == 3);
     CHECK(host.run({"info", "/nowhere"}).status == 3);
     CHECK(host.run({"info", "/dev/null"}).status == 1); // no block device
+}
+
+TEST_CASE("a name in brackets is a name") {
+    Host host;
+    for (const char* name : {"a", "b", "[a]", "[a,b]", "[", "[]", "[[a]]"})
+        REQUIRE(host.run({"create", name, "--notable"}).status == 0);
+    for (const char* name : {"[a]", "[a,b]", "[]", "[[a]]", "["})
+        CHECK(host.run({"remove", name}).status == 0);
+    CHECK(host.run({"ls"}).out == "a\t(1:3)\nb\t(1:3)\n");
+    CHECK(host.run({"remove", "[a]\n"}).status != 0);
+    CHECK(host.run({"set", "a", "[linux-4.20]"}).status == 0); // whatever the kernel says to that
+    CHECK(host.kernel.last_profile == "[linux-4.20]");
+    CHECK(host.kernel.disks.size() == 2);
 }
 
 TEST_CASE("remove goes on after a failure and tells it") {

@@ -157,3 +157,29 @@ test_D08_empty_table_returns_at_once()
 	tallyctl remove m
 	no_trace_left
 }
+
+# A name in brackets is another name than what is in them.
+test_brackets()
+{
+	load_modules
+	tallyctl ram add a --size 1M >/dev/null
+	tallyctl ram add '[a]' --size 2M >/dev/null
+	tallyctl ram remove '[a]'
+	same 1048576 "$(blockdev --getsize64 /dev/blktally/a)"
+	tallyctl create b --notable
+	tallyctl create '[b,a]' --notable
+	tallyctl remove '[b,a]'
+	tallyctl remove b
+	tallyctl ram remove a
+	no_trace_left
+}
+
+# Who may read /dev/blktally holds nobody up.
+test_foreign_lock()
+{
+	load_modules
+	setpriv --reuid 65534 --regid 65534 --clear-groups flock -x /dev/blktally sleep 30 &
+	tallyctl create m --notable
+	tallyctl remove m
+	kill $!
+}

@@ -10,8 +10,8 @@
 
 namespace tally {
 
-Fd Fd::open(const std::string& path, int flags) {
-    int fd = ::open(path.c_str(), flags | O_CLOEXEC);
+Fd Fd::open(const std::string& path, int flags, unsigned mode) {
+    int fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
     if (fd < 0)
         throw errno_error(errno, path);
     return Fd(fd);

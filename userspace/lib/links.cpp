@@ -91,11 +91,11 @@ std::string Links::path(const std::string& name) const {
 Fd Links::lock() const {
     if (mkdir(places_.directory.c_str(), 0755) != 0 && errno != EEXIST)
         throw errno_error(errno, places_.directory);
-    Fd directory = Fd::open(places_.directory, O_RDONLY | O_DIRECTORY);
-    while (flock(directory.get(), LOCK_EX) != 0)
+    Fd lock = Fd::open(places_.lock, O_RDWR | O_CREAT | O_NOFOLLOW, 0600U);
+    while (flock(lock.get(), LOCK_EX) != 0)
         if (errno != EINTR)
-            throw errno_error(errno, "cannot lock " + places_.directory);
-    return directory;
+            throw errno_error(errno, "cannot lock " + places_.lock);
+    return lock;
 }
 
 void Links::ensure(const std::string& name, const std::string& disk, DeviceNumber number) const {

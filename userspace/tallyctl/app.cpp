@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "app.hpp"
 
+#include "arguments.hpp"
 #include "verbs.hpp"
 
 #include "blktally/error.hpp"
@@ -47,7 +48,7 @@ int run_app(int argc, const char* const* argv, Session& session) {
         setup(app, session);
 
     try {
-        app.parse(argc, argv);
+        app.parse(guarded(argc, argv));
     } catch (const CLI::ParseError& error) {
         return parse_error(app, error, session);
     }

@@ -3,6 +3,7 @@
 
 #include "blktally/number.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace tally {
@@ -11,6 +12,8 @@ namespace {
 
 const CLI::Validator not_empty([](std::string& text) { return text.empty() ? "is empty" : ""; },
                                "");
+
+constexpr char guard = '\n';
 
 using Parse = std::uint64_t (*)(std::string_view, std::uint64_t);
 
@@ -32,18 +35,35 @@ CLI::Option* add_parsed(CLI::App& verb,
             throw CLI::ValidationError(name,
                                        "\"" + text + "\" is less than " + std::to_string(min));
     };
-    return verb.add_option_function<std::string>(name, store, about)->type_name(type);
+    return literal(verb.add_option_function<std::string>(name, store, about))->type_name(type);
 }
 
 } // namespace
 
+std::vector<std::string> guarded(int argc, const char* const* argv) {
+    std::vector<std::string> words(argv + (argc > 0), argv + argc);
+    for (std::string& word : words)
+        if (word.starts_with('['))
+            word += guard;
+    std::reverse(words.begin(), words.end());
+    return words;
+}
+
+CLI::Option* literal(CLI::Option* option) {
+    return option->transform([](std::string word) {
+        if (word.starts_with('[') && word.ends_with(guard))
+            word.pop_back();
+        return word;
+    });
+}
+
 CLI::Option* add_word(CLI::App& verb, const char* name, std::string& value, const char* about) {
-    return verb.add_option(name, value, about)->check(not_empty)->type_name("");
+    return literal(verb.add_option(name, value, about))->check(not_empty)->type_name("");
 }
 
 CLI::Option*
 add_words(CLI::App& verb, const char* name, std::vector<std::string>& values, const char* about) {
-    return verb.add_option(name, values, about)->check(not_empty)->type_name("");
+    return literal(verb.add_option(name, values, about))->check(not_empty)->type_name("");
 }
 
 CLI::Option* add_number(CLI::App& verb,

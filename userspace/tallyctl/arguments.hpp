@@ -12,6 +12,12 @@
 
 namespace tally {
 
+// CLI11 splits a word in brackets into a list where several words may stand, and "[a]" is the name
+// of another device than "a". So words that begin so are guarded before it sees them, and every
+// option takes the guard off. The words come in the order that App::parse() wants.
+std::vector<std::string> guarded(int argc, const char* const* argv);
+CLI::Option* literal(CLI::Option* option);
+
 CLI::Option* add_word(CLI::App& verb, const char* name, std::string& value, const char* about);
 CLI::Option*
 add_words(CLI::App& verb, const char* name, std::vector<std::string>& values, const char* about);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "arguments.hpp"
 #include "devices.hpp"
+#include "signals.hpp"
 #include "table_source.hpp"
 #include "verbs.hpp"
 
@@ -22,6 +23,7 @@ int run(const Options& options, Session& session) {
     if (!options.no_load)
         session.load({"tally_map"});
     Control control = session.open();
+    const SignalsHeld held;
 
     auto undo = [&](const DiskRef& ref) { control.map_remove(ref); };
     const Created created = make_device(

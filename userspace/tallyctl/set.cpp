@@ -47,13 +47,13 @@ void setup_set(CLI::App& app, Session& session) {
     CLI::App& verb = *app.add_subcommand("set", "Switch a device's accounting, live");
     auto options = verb_options(verb, session, run);
     add_word(verb, "DEV", options->name, "The device")->required();
-    verb.add_option_function<std::vector<std::string>>(
+    literal(verb.add_option_function<std::vector<std::string>>(
             "SETTING",
             [options](const std::vector<std::string>& settings) {
                 for (const std::string& setting : settings)
                     assign(setting, *options);
             },
-            "PROFILE, profile=PROFILE, or any of inflight=, pending=, ticks=, clock=")
+            "PROFILE, profile=PROFILE, or any of inflight=, pending=, ticks=, clock="))
         ->required()
         ->type_name("");
 }

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "table_source.hpp"
 
+#include "arguments.hpp"
+
 #include "blktally/device.hpp"
 #include "blktally/table.hpp"
 
 namespace tally {
 
 void TableSource::setup(CLI::App& verb) {
-    verb.add_option_function<std::string>(
+    literal(verb.add_option_function<std::string>(
             "--table",
             [this](const std::string& table) {
                 text = table;
                 given = true;
             },
-            "The table; without it the table is read from standard input")
+            "The table; without it the table is read from standard input"))
         ->type_name("TEXT");
 }
 

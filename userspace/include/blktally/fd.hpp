@@ -12,7 +12,7 @@ public:
     Fd() = default;
     explicit Fd(int fd) noexcept : fd_(fd) {}
     // Throws Error, named for the path.
-    static Fd open(const std::string& path, int flags);
+    static Fd open(const std::string& path, int flags, unsigned mode = 0);
     Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
     Fd& operator=(Fd&& other) noexcept {
         std::swap(fd_, other.fd_);

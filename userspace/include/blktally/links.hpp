@@ -21,6 +21,7 @@ class Links {
 public:
     struct Places {
         std::string directory = "/dev/blktally";
+        std::string lock = "/run/blktally.lock"; // nobody but root can have it open
         std::string udev_control = "/run/udev/control"; // is there while udevd runs
         // How long to wait for udevd: while it has nothing to do, and at all.
         std::chrono::milliseconds idle{1000}, busy{10000};
