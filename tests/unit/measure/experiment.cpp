@@ -247,6 +247,10 @@ TEST_CASE("a preset with a fault is refused by name") {
     CHECK_THROWS_WITH(parse_preset(with("title", "tilte"), "x"), "x: unknown word \"tilte\"");
     CHECK_THROWS_WITH(parse_preset(with("\"must\": 0.66", "\"must\": \"x\""), "x"),
                       "x: added[0]: \"must\" has the wrong type");
+    for (const std::string number : {"4294967808", "-512", "512.9", "true"})
+        CHECK_THROWS_WITH(parse_preset(with("[1, 2, 64]", "[1, " + number + "]"), "x"),
+                          "x: contrasts[0]: \"threads\" is " + number +
+                              ": must be a whole number up to 4294967295");
     CHECK_THROWS_WITH(parse_preset(with("\"slow\", \"device\"", "\"raw\", \"device\""), "x"),
                       "small: two arms \"raw\"");
     CHECK_THROWS_WITH(parse_preset(with("\"none\"", "\"none\", \"lower\": \"none\""), "x"),

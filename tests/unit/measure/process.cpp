@@ -44,7 +44,18 @@ TEST_CASE("a file is replaced whole") {
     replace_text("replaced.json", "one");
     replace_text("replaced.json", "two");
     CHECK(read_text("replaced.json") == "two");
-    CHECK_FALSE(read_text("replaced.json.new"));
+    // Nobody else's file is touched, and a link stays one.
+    write_text("replaced.json.new", "precious");
+    std::filesystem::create_symlink("replaced.json", "link.json");
+    replace_text("link.json", "three");
+    CHECK(std::filesystem::is_symlink("link.json"));
+    CHECK(read_text("replaced.json") == "three");
+    CHECK(read_text("replaced.json.new") == "precious");
+    require_replaceable("link.json");
+    CHECK(read_text("replaced.json") == "three");
+    CHECK_THROWS_AS(require_replaceable("/nowhere/at/all"), std::system_error);
+    std::filesystem::remove("link.json");
+    std::filesystem::remove("replaced.json.new");
     CHECK_NOTHROW(replace_text("/dev/null", "x"));
     CHECK_THROWS_AS(replace_text("/nowhere/at/all", "x"), std::system_error);
     std::filesystem::remove("replaced.json");

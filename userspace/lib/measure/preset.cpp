@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <limits>
 #include <set>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -50,8 +52,29 @@ public:
     std::string where(const char *key) const { return where_ + ": " + key; }
 
 private:
+    // get<T>() takes any number, and cuts it down to what T holds.
+    template <typename T> void check_range(const Json &value, const char *key) const {
+        if constexpr (std::is_integral_v<T>) {
+            if (!value.is_number_unsigned() ||
+                value.get<std::uint64_t>() > std::numeric_limits<T>::max())
+                throw UsageError(fmt::format("{}: \"{}\" is {}: must be a whole number up to {}",
+                                             where_,
+                                             key,
+                                             value.dump(),
+                                             std::numeric_limits<T>::max()));
+        } else if constexpr (std::is_same_v<T, std::vector<std::uint32_t>>) {
+            if (value.is_array())
+                for (const Json &element : value)
+                    check_range<std::uint32_t>(element, key);
+        } else if constexpr (std::is_floating_point_v<T>) {
+            if (!value.is_number())
+                throw UsageError(fmt::format("{}: \"{}\" has the wrong type", where_, key));
+        }
+    }
+
     template <typename T> T convert(const char *key) const {
         try {
+            check_range<T>(object_[key], key);
             return object_[key].get<T>();
         } catch (const Json::exception &) {
             throw UsageError(fmt::format("{}: \"{}\" has the wrong type", where_, key));
