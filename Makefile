@@ -46,9 +46,9 @@ sparse: ## the modules under sparse; any warning is an error
 	$(MAKE) modules C=2 CF=-Wsparse-error
 
 .PHONY: tools
-tools: ## tallyctl and tallybench, below build/user-release
+tools: ## tallyctl, tallybench and their pages, below build/user-release
 	cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
-	cmake --build --preset release --parallel $(JOBS) $(if $(TOOLS),--target $(TOOLS))
+	cmake --build --preset release --parallel $(JOBS) --target tallyctl tallybench man-pages
 
 .PHONY: demo
 demo: ## both experiments of 2018, in a virtual machine (installs what is missing)
