@@ -9,10 +9,13 @@ MAKEFLAGS += --no-print-directory
 JOBS   ?= $(shell nproc)
 PREFIX ?= /usr/local
 
-# The kernel to build for
-KDIR ?= $(shell scripts/kdir $(KVER))
-UTS   = $(KDIR)/include/generated/utsrelease.h
-KREL  = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(UTS))
+# The kernel to build for. Looked for once, when something first needs it; help,
+# clean and tools do not.
+KDIR     ?= $(eval KDIR := $$(call find_kdir))$(KDIR)
+find_kdir = $(call or_stop,$(shell scripts/kdir $(KVER) 2>&1))
+or_stop   = $(if $(filter 0,$(.SHELLSTATUS)),$(1),$(error $(1)))
+UTS       = $(KDIR)/include/generated/utsrelease.h
+KREL      = $(eval KREL := $$(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(UTS) 2>/dev/null))$(KREL)
 OUT   = $(CURDIR)/build/kmod/$(KREL)
 
 # W=, C=, CF=, V=, LLVM= … reach kbuild through MAKEFLAGS.
