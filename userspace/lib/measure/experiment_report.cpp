@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "measure/experiment_report.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -125,6 +126,9 @@ std::string interval_text(const stats::Interval &interval) {
     return fmt::format("[{}, {}]", fixed(interval.low, 3), fixed(interval.high, 3));
 }
 
+// A trend that chance explains is no drift.
+bool drifts(const ArmFigures &arm) { return arm.missing.empty() && arm.drift_p < 0.01; }
+
 std::string arms_text(const Preset &preset, const EngineOutcome &engine) {
     Table table({"arm", "jobs", "kIOPS", "ns/IO", "CV", "drift", "of " + preset.baseline, "95 %"});
     table.left(7);
@@ -135,14 +139,12 @@ std::string arms_text(const Preset &preset, const EngineOutcome &engine) {
             continue;
         }
         const Judgement *judgement = of_baseline(engine.findings, arm.name);
-        // A trend that chance explains is no drift.
-        const bool drifts = arm.drift_p < 0.01;
         table.add({arm.name,
                    jobs,
                    fixed(arm.iops / 1000.0, 1),
                    fixed(arm.ns, 0),
                    percent(arm.variation),
-                   drifts ? percent(arm.drift) : "no",
+                   drifts(arm) ? percent(arm.drift) : "no",
                    judgement != nullptr ? percent(judgement->ratio) : "",
                    judgement != nullptr ? interval_text(judgement->interval) : ""});
     }
@@ -214,6 +216,8 @@ std::string engine_text(const ExperimentReport &report, const EngineOutcome &eng
     for (const ArmFigures &arm : findings.arms)
         if (!arm.missing.empty())
             text += fmt::format("skipped {}: {}\n", arm.name, arm.missing);
+    if (std::any_of(findings.arms.begin(), findings.arms.end(), drifts))
+        text += "drift: this machine was not steady; raise --rounds, or quiet the machine\n";
     text += published_text(report.preset, findings);
     text += judgements_text(
         findings.of_baseline, "against " + report.preset.baseline, report.settings.margin);
@@ -236,7 +240,18 @@ std::string busy_text(const std::vector<BusyFigures> &busy) {
                    fixed(row.truth > 0.0 ? row.busy / row.truth : NAN, 2),
                    percent(row.elapsed > 0.0 ? row.busy / row.elapsed : NAN),
                    percent(row.elapsed > 0.0 ? row.truth / row.elapsed : NAN)});
-    return table.text() + "\n";
+    return table.text() +
+           "true ms is what the caller waited, submission and wake-up included; a model\n"
+           "counts from begin to end of the I/O inside the disk.\n\n";
+}
+
+// How the tables above are to be read: once, for all engines.
+std::string reading_text(const std::vector<EngineOutcome> &engines) {
+    if (engines.empty())
+        return {};
+    return "Ratios are medians of the rounds' own ratios, not ratios of the kIOPS shown. An\n"
+           "interval is that of one comparison; p and the verdict are for all comparisons of\n"
+           "an engine together (Holm).\n\n";
 }
 
 } // namespace
@@ -276,14 +291,19 @@ std::string to_text(const ExperimentReport &report) {
                         report.environment["kernel"]["release"].get<std::string>(),
                         report.settings.threads,
                         report.settings.seed);
-    if (report.environment["emulated"].get<bool>())
+    const bool emulated = report.environment["emulated"].get<bool>();
+    if (emulated)
         text += "EMULATED (QEMU without KVM): times and their ratios say nothing about hardware\n";
     if (report.signal != 0)
         text += fmt::format("PARTIAL: ended by signal {}\n", report.signal);
     text += "\n";
     for (const EngineOutcome &engine : report.engines)
         text += engine_text(report, engine);
-    return text + busy_text(report.busy);
+    text += reading_text(report.engines) + busy_text(report.busy);
+    if (emulated)
+        text += "EMULATED: verdicts hold for this emulated machine only; the published effect\n"
+                "needs real CPUs.\n";
+    return text;
 }
 
 Json to_json(const Preset &preset) {
