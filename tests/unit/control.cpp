@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "blktally/control.hpp"
+#include "blktally/error.hpp"
 
 #include "catch.hpp"
 #include "fake_kernel.hpp"
@@ -120,8 +121,9 @@ TEST_CASE("refusals that say it all with their errno") {
     FakeKernel kernel;
     kernel.features = 0;
     Control control = control_of(kernel);
-    CHECK(refused([&] { control.map_targets(); }).reason() == "tally_map is not loaded");
-    CHECK(refused([&] { control.gen_run({}); }).reason() == "tally_gen is not loaded");
+    CHECK(refused([&] { control.map_targets(); }).reason() == not_loaded("tally_map"));
+    CHECK(refused([&] { control.gen_run({}); }).reason() == not_loaded("tally_gen"));
+    CHECK(not_loaded("tally_gen").starts_with("tally_gen is not loaded; try: modprobe "));
     kernel.abi = 7;
     CommandError error = refused([&] { control.info(); });
     CHECK(error.code().value() == EPROTONOSUPPORT);

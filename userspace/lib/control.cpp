@@ -115,7 +115,7 @@ const char* module_of(unsigned long request) {
 // Why, where the kernel gave no reason but the errno says it all.
 std::string reason_of(int error, unsigned long request, const tally_head& head) {
     if (error == ENOTTY && module_of(request))
-        return std::string(module_of(request)) + " is not loaded";
+        return not_loaded(module_of(request));
     if (error == EPROTONOSUPPORT)
         return "the kernel modules speak version " + std::to_string(head.abi) +
                " of the control protocol, this program speaks " + std::to_string(TALLY_ABI_VERSION);
@@ -243,8 +243,8 @@ std::unique_ptr<ControlPort> open_control_port() {
             throw Error(error,
                         std::string(node) + " is missing although tally_core is loaded: is "
                                             "devtmpfs mounted on /dev?");
-        if (error == ENOENT || error == ENXIO || error == ENODEV)
-            throw Error(error, "tally_core is not loaded");
+        if (!loaded && (error == ENOENT || error == ENXIO || error == ENODEV))
+            throw Error(error, not_loaded("tally_core"));
         throw errno_error(error, node);
     }
     Fd opened(fd);

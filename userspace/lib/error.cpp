@@ -13,6 +13,10 @@ Error errno_error(int error, const std::string& what) {
     return {error, what + ": " + std::generic_category().message(error)};
 }
 
+std::string not_loaded(const std::string& module) {
+    return module + " is not loaded; try: modprobe -a tally_ram tally_map tally_gen";
+}
+
 int exit_status(const std::error_code& code) noexcept {
     switch (code.value()) {
     case ENOENT:

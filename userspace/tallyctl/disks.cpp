@@ -12,7 +12,7 @@ namespace {
 
 void require(bool there, const char* module) {
     if (!there)
-        throw Error(ENODEV, std::string(module) + " is not loaded");
+        throw Error(ENODEV, not_loaded(module));
 }
 
 } // namespace

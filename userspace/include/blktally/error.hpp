@@ -20,6 +20,9 @@ private:
 // An Error that ends in what the errno means: "PATH: No such file or directory".
 Error errno_error(int error, const std::string& what);
 
+// That a module of ours is not there, and what to do about it.
+std::string not_loaded(const std::string& module);
+
 enum Exit : int {
     exit_ok = 0,
     exit_failed = 1,
