@@ -120,10 +120,8 @@ bool clean(const Rounds &rounds, std::vector<std::string> &messages) {
     for (const Series &series : rounds.series)
         if (series.errors != 0) {
             warn(messages,
-                 fmt::format("{}, {}: {} I/Os failed",
-                             rounds.engine,
-                             series.arm.name,
-                             series.errors));
+                 fmt::format(
+                     "{}, {}: {} I/Os failed", rounds.engine, series.arm.name, series.errors));
             all = false;
         }
     return all;
@@ -178,9 +176,11 @@ void setup_experiment_run(CLI::App &parent, Action &action) {
             // Milliseconds, as slices are spoken of.
             settings.slice = std::chrono::milliseconds(parse_count("--slice", text, 1, 600000));
         },
-        "ms of an arm's turn (default: what the budget allows, 20 to 400)");
-    add_time(
-        verb, "--budget", settings.budget, "seconds for the rounds of all engines (default: 150)");
+        "an arm's turn: ms, without a unit (default: what the budget allows, 20 to 400)");
+    add_time(verb,
+             "--budget",
+             settings.budget,
+             "for the rounds of all engines: seconds, or with ms or us (default: 150)");
     verb.add_flag("--quick", options->quick, "20 rounds of 100 ms")
         ->excludes(rounds)
         ->excludes(slice);

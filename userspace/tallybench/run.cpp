@@ -82,7 +82,7 @@ void setup_run(CLI::App &app, Action &action) {
     add_count(verb, "--depth", job.depth, 1, depth_max, "I/Os in flight per job (default: 1)");
     add_count(verb, "--jobs", job.threads, 1, threads_max, "threads (default: 1)");
     add_cpus(verb, job.cpus);
-    add_time(verb, "--runtime", job.duration, "how long: seconds, or with ms (default: 5)");
+    add_time(verb, "--runtime", job.duration, "how long: seconds, or with ms or us (default: 5)");
     add_count(verb, "--ios", job.ios, 1, unlimited, "I/Os per job");
     add_bytes(verb, "--offset", job.offset, "where to begin (default: 0)");
     add_bytes(verb, "--size", job.size, "how much of the device to use (default: all)");

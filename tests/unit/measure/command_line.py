@@ -69,6 +69,8 @@ class Usage(unittest.TestCase):
         self.assertEqual(done.returncode, 2, done)
         self.assertEqual(done.stdout, "")
         self.assertIn(names, done.stderr)
+        self.assertTrue(done.stderr.startswith("tallybench: "), done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
     def test_numbers(self):
         for option in ("--depth", "--jobs", "--ios"):
@@ -94,7 +96,7 @@ class Usage(unittest.TestCase):
         self.refused("run", names="--device")
         self.refused("experiment", "show", "nothing-2018", names="percpu-2018")
         self.refused("experiment", "run", "percpu-2018", "--quick", "--rounds", "5", names="--quick")
-        self.refused("frobnicate", names="subcommand")
+        self.refused("frobnicate", names="frobnicate")
         self.refused(names="subcommand")
 
     def test_json_takes_no_word(self):
@@ -107,6 +109,11 @@ class Usage(unittest.TestCase):
         done = bench("run", "--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("--device", done.stdout)
+
+    def test_version(self):
+        done = bench("--version")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"^tallybench \d+\.\d+\.\d+\n$")
 
 
 class Run(unittest.TestCase):
