@@ -494,4 +494,5 @@ test_memory_that_runs_out()
 	for pid in "${pids[@]}"; do wait "$pid" || :; done
 	for name in one two; do tallyctl ram remove $name 2>/dev/null || :; done
 	same "$killed" "$(sed -n 's/^oom_kill //p' /proc/vmstat)" 'processes killed'
+	tallyctl ram add one --size "$size" --node 0 # one alone fits
 }

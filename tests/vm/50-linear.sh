@@ -388,6 +388,7 @@ test_I08_no_cache_slips_in_below()
 {
 	local file=$tmp/image loop
 	truncate -s 4M "$file"
+	modprobe loop
 	loop=$(losetup -f --show "$file")
 	ram a 4M
 	map m a 0 8192
