@@ -316,6 +316,7 @@ TEST_CASE("a name in brackets is a name") {
         CHECK(host.run({"remove", name}).status == 0);
     CHECK(host.run({"ls"}).out == "a\t(1:3)\nb\t(1:3)\n");
     CHECK(host.run({"remove", "[a]\n"}).status != 0);
+    CHECK(host.run({"[a]"}).err == "tallyctl: not understood: \"[a]\"; try --help\n");
     CHECK(host.run({"set", "a", "[linux-4.20]"}).status == 0); // whatever the kernel says to that
     CHECK(host.kernel.last_profile == "[linux-4.20]");
     CHECK(host.kernel.disks.size() == 2);

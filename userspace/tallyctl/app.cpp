@@ -34,7 +34,7 @@ int parse_error(const CLI::App& app, const CLI::ParseError& error, Session& sess
     if (unknown.empty())
         session.say(error.what());
     else
-        session.say("not understood: \"" + unknown.front() + "\"; try --help");
+        session.say("not understood: \"" + unguarded(unknown.front()) + "\"; try --help");
     return exit_usage;
 }
 

@@ -49,12 +49,14 @@ std::vector<std::string> guarded(int argc, const char* const* argv) {
     return words;
 }
 
+std::string unguarded(std::string word) {
+    if (word.starts_with('[') && word.ends_with(guard))
+        word.pop_back();
+    return word;
+}
+
 CLI::Option* literal(CLI::Option* option) {
-    return option->transform([](std::string word) {
-        if (word.starts_with('[') && word.ends_with(guard))
-            word.pop_back();
-        return word;
-    });
+    return option->transform(unguarded);
 }
 
 CLI::Option* add_word(CLI::App& verb, const char* name, std::string& value, const char* about) {

@@ -16,6 +16,7 @@ namespace tally {
 // of another device than "a". So words that begin so are guarded before it sees them, and every
 // option takes the guard off. The words come in the order that App::parse() wants.
 std::vector<std::string> guarded(int argc, const char* const* argv);
+std::string unguarded(std::string word);
 CLI::Option* literal(CLI::Option* option);
 
 CLI::Option* add_word(CLI::App& verb, const char* name, std::string& value, const char* about);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "arguments.hpp"
 #include "devices.hpp"
+#include "signals.hpp"
 #include "ram.hpp"
 #include "verbs.hpp"
 
@@ -25,6 +26,7 @@ int run(const Options& options, Session& session) {
     if (!options.no_load)
         session.load({"tally_ram"});
     Control control = session.open();
+    const SignalsHeld held;
     const Created created = make_device(
         session,
         ram.name,
