@@ -57,7 +57,7 @@ tools: ## tallyctl, tallybench and their pages, below build/user-release
 demo: ## both experiments of 2018, in a virtual machine (installs what is missing)
 	scripts/demo
 
-.PHONY: check check-unit check-modules check-vm check-perf
+.PHONY: check check-unit check-modules check-vm check-perf check-mutants
 check: ## all tests (installs what is missing)
 	scripts/check
 check-unit: ## unit tests: plain, address and thread sanitizer
@@ -68,6 +68,9 @@ check-vm: ## tests in virtual machines, one boot per kernel
 	scripts/check runner modules vm
 check-perf: ## instructions per I/O against their limits
 	scripts/check modules perf
+check-mutants: ## are the counting core's tests able to fail? (2 minutes, not in check)
+	cmake --preset release >/dev/null
+	tests/unit/acct/mutants.py build/user-release
 
 .PHONY: install
 install: all ## modules, tools and udev rule (DESTDIR= PREFIX=)

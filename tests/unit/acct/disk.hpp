@@ -12,6 +12,7 @@
 #undef min
 
 #include <array>
+#include <cstring>
 #include <sstream>
 #include <string>
 
@@ -119,7 +120,8 @@ public:
     Disk& operator=(const Disk&) = delete;
 
     tally_io begin(int part = 0, req_op op = REQ_OP_READ, unsigned sectors = 8) {
-        tally_io io{};
+        tally_io io;
+        std::memset(&io, 0xa5, sizeof(io)); // as a record is found that another I/O had
         tally_begin(&a, &io, &bdev[part], op, sectors);
         return io;
     }
