@@ -251,10 +251,26 @@ void tally_map_clear(struct tally_map *m)
 	tally_table_free(t);
 }
 
+/* What lies above asks for no flushes if there was no cache. */
+static int check_cache(struct tally_map *m, struct tally_table *t,
+		       struct tally_request *rq)
+{
+	struct tally_map *upper;
+
+	if (!t->sum.write_cache || bdev_write_cache(m->td.disk->part0))
+		return 0;
+	list_for_each_entry(upper, &all_maps, node)
+		if (table_has(upper->live, m))
+			return tally_refuse(rq, -EBUSY,
+				"%s lies below %s, and the table would give it a write cache",
+				m->td.name, upper->td.name);
+	return 0;
+}
+
 /*
  * Who has the disk open reads it in blocks of the size that it had: it may not
- * grow under them.  An open takes open_mutex, and under it our locks: so it is
- * tried only, and an opener that is just coming counts as one.
+ * grow under them.  open_mutex is tried only: who holds it may be an opener
+ * whose I/O waits for this resume.  It counts as one that has the disk open.
  */
 static int apply_limits(struct tally_map *m, struct tally_table *t,
 			struct tally_request *rq)
@@ -262,29 +278,20 @@ static int apply_limits(struct tally_map *m, struct tally_table *t,
 	struct gendisk *disk = m->td.disk;
 	const unsigned int now = queue_logical_block_size(disk->queue);
 	const unsigned int then = t->limits.logical_block_size;
-	struct tally_map *upper;
+	bool locked;
 	int err;
 
-	/* What lies above asks for no flushes if there was no cache. */
-	if (t->sum.write_cache && !bdev_write_cache(disk->part0))
-		list_for_each_entry(upper, &all_maps, node)
-			if (table_has(upper->live, m))
-				return tally_refuse(rq, -EBUSY,
-					"%s lies below %s, and the table would give it a write cache",
-					m->td.name, upper->td.name);
 	if (then <= now)
 		return tally_stack_apply(disk, &t->limits, &t->sum);
-	if (mutex_trylock(&disk->open_mutex)) {
-		err = disk_openers(disk) ? -EBUSY :
-		      tally_stack_apply(disk, &t->limits, &t->sum);
-		mutex_unlock(&disk->open_mutex);
-	} else {
-		err = -EBUSY;
-	}
-	if (err == -EBUSY)
-		tally_refuse(rq, -EBUSY,
+	locked = mutex_trylock(&disk->open_mutex);
+	if (!locked || disk_openers(disk))
+		err = tally_refuse(rq, -EBUSY,
 			"%s is open, and the table would raise its block size from %u to %u",
 			m->td.name, now, then);
+	else
+		err = tally_stack_apply(disk, &t->limits, &t->sum);
+	if (locked)
+		mutex_unlock(&disk->open_mutex);
 	return err;
 }
 
@@ -311,6 +318,8 @@ static int swap_tables(struct tally_map *m, struct tally_table **old,
 	err = check_topology(m, t, rq);
 	if (!err)
 		err = tally_table_recheck(t, rq);
+	if (!err)
+		err = check_cache(m, t, rq);
 	if (!err)
 		err = apply_limits(m, t, rq);
 	if (err)
