@@ -26,7 +26,8 @@ ROOT = Path(__file__).resolve().parents[3]
 
 # name: (file below kmod/acct, text, what it becomes)
 MUTANTS = {
-    "dropped-decrement": ("inflight.h", "		tally_cell_add(bdev_whole(bdev), dir, -1);", "		(void)0;"),
+    "dropped-decrement": (
+        "inflight.h", "		tally_cell_add(bdev_whole(bdev), dir, -1);", "		(void)0;"),
     "decrement-of-the-other-direction": (
         "inflight.h", "atomic_dec(&a->shared.inflight.n[io->dir])",
         "atomic_dec(&a->shared.inflight.n[!io->dir])"),

@@ -44,6 +44,7 @@ TEST_CASE("a file is replaced whole") {
     replace_text("replaced.json", "one");
     replace_text("replaced.json", "two");
     CHECK(read_text("replaced.json") == "two");
+    CHECK_FALSE(read_text("replaced.json.new"));
     // Nobody else's file is touched, and a link stays one.
     write_text("replaced.json.new", "precious");
     std::filesystem::create_symlink("replaced.json", "link.json");
