@@ -11,6 +11,7 @@
 #include <linux/blk-mq.h>
 #include <linux/hrtimer.h>
 #include <linux/part_stat.h>
+#include <linux/workqueue.h>
 
 #include "features.h"
 
@@ -258,6 +259,36 @@ static inline int tally_stack_apply(struct gendisk *disk,
 }
 #endif
 
+#ifndef TALLY_HAVE_BDEV_ROT
+static inline bool bdev_rot(struct block_device *bdev)
+{
+	return !bdev_nonrot(bdev);
+}
+#endif
+
+/* Undo blk_freeze_queue_start(), which saves no allocation flags. */
+static inline void tally_unfreeze_queue(struct request_queue *q)
+{
+#ifdef TALLY_HAVE_UNFREEZE_NOMEMRESTORE
+	blk_mq_unfreeze_queue_nomemrestore(q);
+#else
+	blk_mq_unfreeze_queue(q);
+#endif
+}
+
+/* ----------------------------------------------------------- workqueues */
+
+/* Per CPU is what a workqueue was, unless it said otherwise. */
+#ifdef TALLY_HAVE_WQ_PERCPU
+#define TALLY_WQ_PERCPU	WQ_PERCPU
+#else
+#define TALLY_WQ_PERCPU	0
+#endif
+
+#ifndef TALLY_HAVE_SYSTEM_DFL_WQ
+#define system_dfl_wq	system_unbound_wq
+#endif
+
 /* ------------------------------------------- the kernel's own accounting */
 
 static inline unsigned long tally_native_begin(struct block_device *bdev,
@@ -282,10 +313,20 @@ static inline void tally_native_end(struct block_device *bdev, enum req_op op,
 }
 
 /*
- * I/Os in flight as the kernel counts them.  bdev_start_io_acct() counts an
- * I/O to a partition on the partition alone, so the disk is the sum of its
- * partitions.
+ * I/Os in flight as the kernel counts them.  Before bdev_count_inflight(),
+ * bdev_start_io_acct() counted an I/O to a partition on the partition alone,
+ * so the disk is the sum of its partitions.
  */
+#ifdef TALLY_HAVE_BDEV_COUNT_INFLIGHT
+static inline int tally_native_inflight(struct block_device *whole, int dir)
+{
+	int cpu, sum = 0;
+
+	for_each_possible_cpu(cpu)
+		sum += (int)part_stat_local_read_cpu(whole, in_flight[dir], cpu);
+	return sum;
+}
+#else
 static inline int tally_native_inflight(struct block_device *whole, int dir)
 {
 	struct block_device *part;
@@ -300,6 +341,7 @@ static inline int tally_native_inflight(struct block_device *whole, int dir)
 	rcu_read_unlock();
 	return sum;
 }
+#endif
 
 /*
  * The bioset's per-CPU cache takes bios back in interrupts since 6.2

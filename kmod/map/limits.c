@@ -21,7 +21,7 @@ static int stack_run(struct tally_target *ti, struct block_device *bdev,
 	s->discard &= !!bdev_max_discard_sectors(bdev);
 	sum->nowait &= !!bdev_nowait(bdev);
 	sum->stable_writes |= !!bdev_stable_writes(bdev);
-	sum->rotational |= !bdev_nonrot(bdev);
+	sum->rotational |= bdev_rot(bdev);
 	if (bdev_write_cache(bdev)) {
 		sum->write_cache = true;
 		sum->fua &= !!bdev_fua(bdev);

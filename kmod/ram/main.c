@@ -173,7 +173,7 @@ static int __init tally_ram_init(void)
 	 * own opens of the earlier ones.
 	 */
 	INIT_WORK_ONSTACK(&c.work, create_disks);
-	queue_work(system_unbound_wq, &c.work);
+	queue_work(system_dfl_wq, &c.work);
 	flush_work(&c.work);
 	destroy_work_on_stack(&c.work);
 	flush_delayed_fput();	/* closed before anybody may ask to remove one */
