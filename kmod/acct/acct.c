@@ -75,7 +75,10 @@ static void take(struct tally_acct *a, struct tally_snapshot *s)
 
 	lockdep_assert_held(&a->lock);
 	tally_ticks_before_read(a, m);
-	tally_inflight_read(a, m, s->inflight);
+	if (tally_has_shadow(m))
+		tally_shadow_read(a, m, s->inflight);
+	else
+		tally_inflight_read(a, m, s->inflight);
 	s->busy_ms = carried(&a->carry_busy, busy_source(a, m));
 	s->queue_ms = carried(&a->carry_queue, queue_source(a, m));
 }
@@ -87,6 +90,16 @@ void tally_acct_snapshot(struct tally_acct *a, struct tally_snapshot *s)
 	take(a, s);
 	spin_unlock(&a->lock);
 }
+
+void tally_disk_quiesced(struct tally_disk *td)
+{
+	struct tally_acct *a = &td->acct;
+
+	spin_lock(&a->lock);
+	tally_shadow_check(a);
+	spin_unlock(&a->lock);
+}
+EXPORT_SYMBOL_GPL(tally_disk_quiesced);
 
 /*
  * The disk is quiesced: nothing is between begin and end.  On return *nodes is
@@ -104,10 +117,50 @@ void tally_acct_swap(struct tally_acct *a, union tally_modes m,
 
 	/* A stale stamp would credit the new model with the old one's time. */
 	a->shared.stamp = jiffies;
+	if (tally_has_shadow(m) && !tally_has_shadow(a->modes))
+		memset(&a->shadow, 0, sizeof(a->shadow));
+	if (tally_modes_axes(m).all != tally_modes_axes(a->modes).all)
+		WRITE_ONCE(a->switches, a->switches + 1);
 	swap(a->nodes, *nodes);
 	WRITE_ONCE(a->modes.all, m.all);
-	a->switches++;
 	spin_unlock(&a->lock);
+}
+
+/* Under the switch lock. */
+static int switch_modes(struct tally_disk *td, union tally_modes m)
+{
+	struct tally_node_pair *nodes;
+	int err;
+
+	if (m.all == td->acct.modes.all)
+		return 0;
+	err = tally_acct_prepare(m, &nodes);
+	if (err)
+		return err;
+	err = td->ops->quiesce(td);
+	if (!err) {
+		tally_acct_swap(&td->acct, m, &nodes);
+		td->ops->unquiesce(td);
+	}
+	kfree(nodes);
+	return err;
+}
+
+static int switch_lock(struct tally_disk *td, struct tally_request *rq)
+{
+	if (mutex_lock_killable(&td->switch_lock))
+		return -EINTR;
+	if (!td->dead)
+		return 0;
+	mutex_unlock(&td->switch_lock);
+	return tally_refuse(rq, -ENODEV, "%s is being removed", td->name);
+}
+
+static void switch_unlock(struct tally_disk *td)
+{
+	mutex_unlock(&td->switch_lock);
+	if (td->ops->released)
+		td->ops->released(td);
 }
 
 int tally_disk_set(struct tally_disk *td, const char *profile,
@@ -116,39 +169,38 @@ int tally_disk_set(struct tally_disk *td, const char *profile,
 {
 	const bool mapped = td->ops->kind == TALLY_KIND_MAP;
 	const struct tally_profile *named;
-	struct tally_node_pair *nodes;
 	union tally_modes m;
 	int err;
 
-	if (mutex_lock_killable(&td->switch_lock))
-		return -EINTR;
-	if (td->dead) {
-		err = tally_refuse(rq, -ENODEV, "%s is being removed", td->name);
-		goto unlock;
-	}
-	m = td->acct.modes;
+	err = switch_lock(td, rq);
+	if (err)
+		return err;
+	m = tally_modes_axes(td->acct.modes);
 	named = td->profile;
 	err = tally_modes_resolve(&m, mapped, profile, mode, &named, rq);
-	if (err)
-		goto unlock;
-	if (m.all == td->acct.modes.all) {
-		td->profile = named;	/* nothing to switch */
-		goto unlock;
-	}
-	err = tally_acct_prepare(m, &nodes);
-	if (err)
-		goto unlock;
-	err = td->ops->quiesce(td);
 	if (!err) {
-		tally_acct_swap(&td->acct, m, &nodes);
-		td->profile = named;
-		td->ops->unquiesce(td);
+		m.clock |= td->acct.modes.clock & TALLY_SHADOW_BIT;
+		err = switch_modes(td, m);
 	}
-	kfree(nodes);
-unlock:
-	mutex_unlock(&td->switch_lock);
-	if (td->ops->released)
-		td->ops->released(td);
+	if (!err)
+		td->profile = named;
+	switch_unlock(td);
 	return err;
 }
 EXPORT_SYMBOL_GPL(tally_disk_set);
+
+int tally_disk_set_shadow(struct tally_disk *td, bool on)
+{
+	union tally_modes m;
+	int err;
+
+	err = switch_lock(td, NULL);
+	if (err)
+		return err;
+	m = tally_modes_axes(td->acct.modes);
+	if (on)
+		m.clock |= TALLY_SHADOW_BIT;
+	err = switch_modes(td, m);
+	switch_unlock(td);
+	return err;
+}

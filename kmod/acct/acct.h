@@ -39,7 +39,11 @@ enum tally_clock_mode {
 	CLOCK_OFF, CLOCK_JIFFIES, CLOCK_NS, CLOCK_MODES
 };
 
-/* One mode per axis; "all" is 0 exactly when every axis is off. */
+/*
+ * One mode per axis; "all" is 0 exactly when every axis is off, and no shadow
+ * runs beside them.  The shadow's bit is in the byte of an axis that has the
+ * room: tally_modes_axes() before the axes are looked at one by one.
+ */
 union tally_modes {
 	struct {
 		u8 inflight;
@@ -50,6 +54,19 @@ union tally_modes {
 	u8 axis[4];
 	u32 all;
 };
+
+#define TALLY_SHADOW_BIT	0x80	/* in clock */
+
+static __always_inline bool tally_has_shadow(union tally_modes m)
+{
+	return m.clock & TALLY_SHADOW_BIT;
+}
+
+static __always_inline union tally_modes tally_modes_axes(union tally_modes m)
+{
+	m.clock &= ~TALLY_SHADOW_BIT;
+	return m;
+}
 
 /* Reads and writes in flight, each in a word of its own. */
 struct tally_pair {
@@ -113,6 +130,14 @@ struct tally_acct {
 
 	struct tally_exact exact ____cacheline_aligned_in_smp;
 
+	/* Counts since the shadow was switched on. */
+	struct {
+		struct tally_pair pair;
+		atomic_t negative;	/* sums below zero that a reader met */
+		u64 checks;		/* quiesces at which the two were compared */
+		u64 differences;	/* those at which they were not the same */
+	} shadow ____cacheline_aligned_in_smp;
+
 	/*
 	 * Slow path.  The lock is held for a snapshot and for the swap of the
 	 * modes, so that a reader never sees half of a switch, and never waits
@@ -138,6 +163,7 @@ struct tally_io {
 #include "inflight.h"
 #include "pending.h"
 #include "ticks.h"
+#include "shadow.h"
 
 /* How long the I/O took, by the clock's resolution. */
 static __always_inline u64 tally_took(const struct tally_io *io,
@@ -266,6 +292,10 @@ tally_begin(struct tally_acct *a, struct tally_io *io,
 	}
 	TALLY_COMPILED_MODES(BEGIN)
 #undef BEGIN
+	if (unlikely(tally_has_shadow(m))) {
+		tally_shadow_begin(a, op);
+		m = tally_modes_axes(m);
+	}
 	tally_begin_modes(a, io, m, bdev, op, sectors);
 }
 
@@ -273,7 +303,7 @@ tally_begin(struct tally_acct *a, struct tally_io *io,
 static __always_inline void
 tally_end(struct tally_acct *a, struct tally_io *io)
 {
-	const union tally_modes m = io->modes;
+	union tally_modes m = io->modes;
 
 	if (!m.all)
 		return;
@@ -285,6 +315,10 @@ tally_end(struct tally_acct *a, struct tally_io *io)
 	}
 	TALLY_COMPILED_MODES(END)
 #undef END
+	if (unlikely(tally_has_shadow(m))) {
+		tally_shadow_end(a, (__force enum req_op)io->op);
+		m = tally_modes_axes(m);
+	}
 	tally_end_modes(a, io, m);
 }
 

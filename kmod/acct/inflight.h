@@ -138,7 +138,6 @@ static inline void tally_inflight_read(struct tally_acct *a,
 
 	for (dir = 0; dir < 2; dir++) {
 		int n = tally_inflight_one(a, m, dir);
-
 		inflight[dir] = n > 0 ? n : 0;
 	}
 }

@@ -16,7 +16,7 @@ static struct tally_disk *dev_to_td(struct device *dev)
 
 static union tally_modes modes_now(struct tally_disk *td)
 {
-	return (union tally_modes){ .all = READ_ONCE(td->acct.modes.all) };
+	return tally_disk_modes(td);
 }
 
 static ssize_t inflight_show(struct device *dev, struct device_attribute *attr,
@@ -137,6 +137,34 @@ static ssize_t switches_show(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(switches);
 
+/* On or off, then what came of it since it was switched on. */
+static ssize_t shadow_show(struct device *dev, struct device_attribute *attr,
+			   char *buf)
+{
+	struct tally_acct *a = &dev_to_td(dev)->acct;
+	const union tally_modes m = { .all = READ_ONCE(a->modes.all) };
+
+	return sysfs_emit(buf, "%u %llu %llu %u\n", tally_has_shadow(m),
+			  READ_ONCE(a->shadow.checks),
+			  READ_ONCE(a->shadow.differences),
+			  (unsigned int)atomic_read(&a->shadow.negative));
+}
+
+static ssize_t shadow_store(struct device *dev, struct device_attribute *attr,
+			    const char *buf, size_t count)
+{
+	const bool on = buf[0] == '1';
+	int err;
+
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	if (!sysfs_streq(buf, on ? "1" : "0") || strnlen(buf, count) != count)
+		return -EINVAL;
+	err = tally_disk_set_shadow(dev_to_td(dev), on);
+	return err ? err : count;
+}
+static DEVICE_ATTR_RW(shadow);
+
 static ssize_t name_show(struct device *dev, struct device_attribute *attr,
 			 char *buf)
 {
@@ -189,6 +217,7 @@ static struct attribute *tally_attrs[] = {
 	&dev_attr_mode_clock.attr,
 	&dev_attr_effective.attr,
 	&dev_attr_switches.attr,
+	&dev_attr_shadow.attr,
 	&dev_attr_name.attr,
 	&dev_attr_uuid.attr,
 	NULL

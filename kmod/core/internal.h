@@ -40,6 +40,16 @@ struct tally_snapshot {
 };
 void tally_acct_snapshot(struct tally_acct *a, struct tally_snapshot *s);
 
+/* The modes in force, without the shadow. */
+static inline union tally_modes tally_disk_modes(struct tally_disk *td)
+{
+	const union tally_modes m = { .all = READ_ONCE(td->acct.modes.all) };
+
+	return tally_modes_axes(m);
+}
+
+int tally_disk_set_shadow(struct tally_disk *td, bool on);
+
 int tally_control_init(void);
 void tally_control_exit(void);
 void tally_debugfs_init(void);

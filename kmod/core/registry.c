@@ -277,7 +277,7 @@ EXPORT_SYMBOL_GPL(tally_disk_owns);
 
 void tally_disk_fill(struct tally_disk *td, struct tally_disk_info *info)
 {
-	union tally_modes m = { .all = READ_ONCE(td->acct.modes.all) };
+	union tally_modes m = tally_disk_modes(td);
 	struct gendisk *disk = td->disk;
 	int axis;
 

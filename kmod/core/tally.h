@@ -147,6 +147,9 @@ int tally_disk_set(struct tally_disk *td, const char *profile,
 		   const char *const mode[TALLY_AXES],
 		   struct tally_request *rq);
 
+/* To be called whenever no I/O is in flight and none can start. */
+void tally_disk_quiesced(struct tally_disk *td);
+
 const char *tally_profile_name(struct tally_disk *td, union tally_modes m);
 const char *tally_mode_name(enum tally_axis axis, u8 mode);
 

@@ -65,8 +65,10 @@ static int drain(struct tally_map *m)
 {
 	lockdep_assert_held(&m->lock);
 	percpu_ref_kill(&m->drain);
-	if (!wait_event_killable(m->drained, percpu_ref_is_zero(&m->drain)))
+	if (!wait_event_killable(m->drained, percpu_ref_is_zero(&m->drain))) {
+		tally_disk_quiesced(&m->td);
 		return 0;
+	}
 	undrain(m);
 	return -EINTR;
 }
@@ -434,8 +436,9 @@ static int alloc_disk(struct tally_map *m, bool read_only,
 
 	m->index = ida_alloc_max(&indexes, MAP_INDEX_MAX, GFP_KERNEL);
 	if (m->index < 0)
-		return tally_refuse(rq, m->index, "no index left below %d",
-				    MAP_INDEX_MAX + 1);
+		return m->index == -ENOSPC ?
+			tally_refuse(rq, -ENOSPC, "no index left below %d",
+				     MAP_INDEX_MAX + 1) : m->index;
 	disk = tally_alloc_disk(&shape, NUMA_NO_NODE);
 	if (IS_ERR(disk)) {
 		ida_free(&indexes, m->index);
@@ -508,7 +511,8 @@ int tally_map_create(struct tally_map_create *req, bool read_only,
 	if (err)
 		goto free;
 	disk = m->td.disk;
-	m->wq = alloc_workqueue("%s", WQ_MEM_RECLAIM, 0, disk->disk_name);
+	m->wq = alloc_workqueue("%s", WQ_MEM_RECLAIM | TALLY_WQ_PERCPU, 0,
+				disk->disk_name);
 	if (!m->wq) {
 		err = -ENOMEM;
 		goto drop;

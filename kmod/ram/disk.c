@@ -198,8 +198,9 @@ static int alloc_disk(struct tally_ram *r, struct tally_ram_add *req,
 	r->index = ida_alloc_max(indexes(r), RAM_INDEX_MAX,
 				 GFP_KERNEL);
 	if (r->index < 0)
-		return tally_refuse(rq, r->index, "no index left below %d",
-				    RAM_INDEX_MAX + 1);
+		return r->index == -ENOSPC ?
+			tally_refuse(rq, -ENOSPC, "no index left below %d",
+				     RAM_INDEX_MAX + 1) : r->index;
 	disk = tally_alloc_disk(&shape, req->node);
 	if (IS_ERR(disk)) {
 		ida_free(indexes(r), r->index);
@@ -382,16 +383,17 @@ static int ram_quiesce(struct tally_disk *td)
 	blk_freeze_queue_start(q);
 	while (!blk_mq_freeze_queue_wait_timeout(q, HZ / 20)) {
 		if (fatal_signal_pending(current)) {
-			blk_mq_unfreeze_queue(q);
+			tally_unfreeze_queue(q);
 			return -EINTR;
 		}
 	}
+	tally_disk_quiesced(td);
 	return 0;
 }
 
 static void ram_unquiesce(struct tally_disk *td)
 {
-	blk_mq_unfreeze_queue(td->disk->queue);
+	tally_unfreeze_queue(td->disk->queue);
 }
 
 static void ram_info(struct tally_disk *td, struct tally_disk_info *info)

@@ -67,6 +67,14 @@ MUTANTS = {
                            "const int group = io->dir;"),
     "flushes-are-writes": ("acct.h", "	io->dir = op_is_write(op);",
                            "	io->dir = op != REQ_OP_READ;"),
+    "shadow-of-the-other-direction": (
+        "shadow.h", "atomic_dec(&a->shadow.pair.n[op_is_write(op)])",
+        "atomic_dec(&a->shadow.pair.n[!op_is_write(op)])"),
+    "shadow-bit-left-in": (
+        "acct.h", "		tally_shadow_end(a, (__force enum req_op)io->op);\n		m = tally_modes_axes(m);\n",
+        "		tally_shadow_end(a, (__force enum req_op)io->op);\n"),
+    "shadow-looks-at-itself": (
+        "shadow.h", " &&\n			 !tally_inflight_one(a, m, dir);", ";"),
     "pending-leaks": ("pending.h", "		this_cpu_dec(*a->pending_cells);", "		(void)0;"),
 }
 
