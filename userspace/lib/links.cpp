@@ -122,8 +122,10 @@ void Links::remove(const std::string& name, const std::string& disk) const {
 }
 
 bool Links::settle() const {
+    if (access(places_.udev_control.c_str(), F_OK) != 0 || UdevQueue().empty())
+        return false;
     wait_for_udev([] { return false; }, std::chrono::milliseconds(0));
-    return access(places_.udev_control.c_str(), F_OK) == 0;
+    return true;
 }
 
 // True: done() came true. False: udevd does not run, has nothing to do and has had the time `idle`

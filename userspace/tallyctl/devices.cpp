@@ -5,6 +5,7 @@
 #include "blktally/error.hpp"
 
 #include <cerrno>
+#include <chrono>
 
 namespace tally {
 
@@ -32,12 +33,17 @@ void try_unmake(Session& session,
 } // namespace
 
 void patiently(Session& session, const std::function<void()>& command) {
-    try {
-        command();
-    } catch (const CommandError& error) {
-        if (error.code().value() != EBUSY || !session.links.settle())
-            throw;
-        command();
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point until = Clock::now() + std::chrono::minutes(1);
+    for (bool last = false;;) {
+        try {
+            return command();
+        } catch (const CommandError& error) {
+            if (error.code().value() != EBUSY || last)
+                throw;
+            // With nothing for udevd to do, it is somebody else who has it open from now on.
+            last = !session.links.settle() || Clock::now() >= until;
+        }
     }
 }
 

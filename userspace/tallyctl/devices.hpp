@@ -11,7 +11,7 @@
 namespace tally {
 
 // Carries a command out that fails with EBUSY while a device is open. That may be udevd, which
-// looks at each new or changed device and lets go of it soon: then once more.
+// looks at each new or changed device and lets go of it soon: then again, for a minute.
 void patiently(Session& session, const std::function<void()>& command);
 
 // Makes a device and waits for its link. If the link cannot be made, the device is undone.

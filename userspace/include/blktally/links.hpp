@@ -43,7 +43,7 @@ public:
     void remove(const std::string& name, const std::string& disk) const;
 
     // Returns when udevd has done what it knows of. While it looks at a device it has it open, and
-    // the device cannot be removed. False: udevd does not run.
+    // the device cannot be removed. False: it had nothing to do, or does not run.
     bool settle() const;
 
 private:
