@@ -17,6 +17,8 @@ TEST_CASE("numbers") {
     for (auto text : {"", "x", "1x", "-1", "+1", "18446744073709551616", " 1", "1 ", "0x1", "1K"})
         CHECK_THROWS_AS(parse_number(text), std::invalid_argument);
     CHECK_THROWS_WITH(parse_number("11", 10), "\"11\" is more than 10");
+    CHECK_THROWS_WITH(parse_number("18446744073709551616", 10),
+                      "\"18446744073709551616\" is more than 10");
 }
 
 TEST_CASE("sizes") {
@@ -28,6 +30,8 @@ TEST_CASE("sizes") {
     CHECK(parse_size("1T") == 1ULL << 40);
     CHECK(parse_size("16777215T") == 16777215ULL << 40);
     CHECK_THROWS_WITH(parse_size("16777216T"), "\"16777216T\" is more than 18446744073709551615");
+    CHECK_THROWS_WITH(parse_size("18446744073709551616K", 4096),
+                      "\"18446744073709551616K\" is more than 4096");
     for (auto text : {"",
                       "K",
                       "x",

@@ -18,14 +18,15 @@ namespace {
                                 std::to_string(max));
 }
 
-std::uint64_t digits(std::string_view text, std::string_view whole, const char* kind) {
+std::uint64_t
+digits(std::string_view text, std::string_view whole, std::uint64_t max, const char* kind) {
     tally_word word{text.data(), static_cast<unsigned>(text.size())};
     std::uint64_t value = 0;
     switch (tally_word_u64(&word, &value)) {
     case 0:
         return value;
     case -ERANGE:
-        too_large(whole, std::numeric_limits<std::uint64_t>::max());
+        too_large(whole, max);
     default:
         throw std::invalid_argument("\"" + std::string(whole) + "\" is not a " + kind);
     }
@@ -49,7 +50,7 @@ unsigned shift_of(char suffix) {
 } // namespace
 
 std::uint64_t parse_number(std::string_view text, std::uint64_t max) {
-    std::uint64_t value = digits(text, text, "number");
+    std::uint64_t value = digits(text, text, max, "number");
     if (value > max)
         too_large(text, max);
     return value;
@@ -58,7 +59,7 @@ std::uint64_t parse_number(std::string_view text, std::uint64_t max) {
 std::uint64_t parse_size(std::string_view text, std::uint64_t max) {
     unsigned shift = text.empty() ? 0 : shift_of(text.back());
     std::string_view number = text.substr(0, text.size() - (shift != 0));
-    std::uint64_t value = digits(number, text, "size (digits, then K, M, G, T or nothing)");
+    std::uint64_t value = digits(number, text, max, "size (digits, then K, M, G, T or nothing)");
     if (value > (max >> shift))
         too_large(text, max);
     return value << shift;
