@@ -251,6 +251,11 @@ TEST_CASE("a preset with a fault is refused by name") {
         CHECK_THROWS_WITH(parse_preset(with("[1, 2, 64]", "[1, " + number + "]"), "x"),
                           "x: contrasts[0]: \"threads\" is " + number +
                               ": must be a whole number up to 4294967295");
+    // As deep as a file likes: neither shown nor walked through, which takes stack.
+    const std::string deep = std::string(300000, '[') + std::string(300000, ']');
+    for (const std::string &list : {std::string("[]"), std::string("[{}]"), deep})
+        CHECK_THROWS_WITH(parse_preset(with("[1, 2, 64]", "[" + list + "]"), "x"),
+                          "x: contrasts[0]: \"threads\" has the wrong type");
     CHECK_THROWS_WITH(parse_preset(with("\"slow\", \"device\"", "\"raw\", \"device\""), "x"),
                       "small: two arms \"raw\"");
     CHECK_THROWS_WITH(parse_preset(with("\"none\"", "\"none\", \"lower\": \"none\""), "x"),

@@ -55,6 +55,9 @@ private:
     // get<T>() takes any number, and cuts it down to what T holds.
     template <typename T> void check_range(const Json &value, const char *key) const {
         if constexpr (std::is_integral_v<T>) {
+            // Not shown below: dump() needs as much stack as the file has brackets.
+            if (value.is_structured())
+                throw UsageError(fmt::format("{}: \"{}\" has the wrong type", where_, key));
             if (!value.is_number_unsigned() ||
                 value.get<std::uint64_t>() > std::numeric_limits<T>::max())
                 throw UsageError(fmt::format("{}: \"{}\" is {}: must be a whole number up to {}",
