@@ -37,6 +37,7 @@ Cpus parse_cpus(std::string_view text) {
                         cpu_limit));
     };
     Cpus cpus;
+    std::vector<bool> listed(cpu_limit); // a search in cpus takes seconds for "0-8191,0-8191,…"
     for (std::string_view rest = text;;) {
         const auto first = take_number(rest);
         if (!first)
@@ -49,8 +50,10 @@ Cpus parse_cpus(std::string_view text) {
         if (!last || *last < *first)
             throw refuse();
         for (std::uint32_t cpu = *first; cpu <= *last; ++cpu)
-            if (std::find(cpus.begin(), cpus.end(), cpu) == cpus.end())
+            if (!listed[cpu]) {
+                listed[cpu] = true;
                 cpus.push_back(cpu);
+            }
         if (rest.empty())
             return cpus;
         if (!rest.starts_with(','))
