@@ -7,8 +7,8 @@
  * All commands go to the misc device /dev/blktally/control (mode 0600) and
  * need CAP_SYS_ADMIN.  A command is _IOWR(TALLY_IOC_TYPE, nr, struct): the
  * kernel dispatches on type, number and direction and ignores the size bits,
- * so a structure can grow without a new command.  An unknown number or a
- * wrong direction is -ENOTTY.  A command whose module is not loaded is
+ * so a structure can grow without a new command.  An unknown number, another
+ * type or a wrong direction is -ENOTTY.  A command whose module is not loaded is
  * -ENOTTY as well: the module brings its commands along.
  *
  * Every structure begins with struct tally_head:
@@ -29,7 +29,8 @@
  *
  * When a command fails nothing else is copied out, and nothing has changed;
  * only when the structure becomes unwritable while the command runs is EFAULT
- * returned after the deed.
+ * returned after the deed.  A buffer that turns out to be no memory half-way
+ * (EFAULT) may have got the first part of the answer.
  * All padding must be zero on the way in (-EINVAL) and is zero on the way out.
  *
  * Strings are NUL-terminated inside their arrays; one without a NUL is
@@ -41,13 +42,16 @@
  * one; the command still succeeds.  buf_len may be 0.
  *
  * Arrays of records carry "record_size": in, the caller's stride (at least 8,
- * a multiple of 8); each record is cut or zero-padded to it.
+ * at most a page, a multiple of 8, else EINVAL); each record is cut or
+ * zero-padded to it.
  *
- * Errors common to all commands: EPERM (no CAP_SYS_ADMIN), EFAULT, EINVAL,
- * E2BIG, EPROTONOSUPPORT, ENOMEM, EINTR (a fatal signal came while waiting;
- * the old state stands).  Commands that name a disk: ENXIO (no such disk), ENODEV (a
- * disk of ours, but of the wrong kind or on its way out).  Others are listed
- * at the command.
+ * Errors common to all commands: ENOTTY, EPERM (no CAP_SYS_ADMIN), EFAULT,
+ * EINVAL, E2BIG, EPROTONOSUPPORT, ENOMEM, EINTR (a fatal signal came while
+ * waiting; the old state stands.  Who called is about to die and does not see
+ * it; other signals end no wait but that of GEN_RUN).  Commands that name a
+ * disk: ENXIO (no such disk), ENODEV (a disk of ours, but of the wrong kind or
+ * on its way out), ENAMETOOLONG, EINVAL (by name and by number at once).
+ * Others are listed at the command.
  *
  * Sizes and positions are in sectors of 512 bytes unless a name says bytes;
  * times are in nanoseconds unless it says otherwise.
@@ -222,7 +226,10 @@ struct tally_records {
  * completion_ns 10000 (timer only; at most TALLY_COMPLETION_NS_MAX).
  * sectors: never 0, a multiple of the block size; a flat store must fit into
  * free memory.  Out: major, minor, disk.
- * Errors: EEXIST (name taken), ENAMETOOLONG, ENOSPC (no index left), ENOMEM.
+ * Errors: EEXIST (name taken), ENAMETOOLONG, EINVAL (a name as in MAP_CREATE,
+ * an unknown word, a number out of range, words or numbers that do not go
+ * together), ENOSPC (no index left), ENOMEM (also: a flat store that does not
+ * fit into free memory).
  */
 struct tally_ram_add {
 	struct tally_head head;		/* flags: TALLY_RAM_READONLY */
@@ -280,9 +287,10 @@ struct tally_map_create {
  * major:minor, numbers as [0-9]+, words parted by blanks or tabs, lines by \n;
  * blank lines and those that begin with # are skipped.
  * EINVAL (text: reason names line and word), ENODEV/ENXIO (no such device),
- * EBUSY (held by somebody else, or mounted), EROFS or EACCES (the disk is
- * read-only, and the load not), ELOOP (onto itself, or deeper than
- * TALLY_DEPTH_MAX), E2BIG (over TALLY_TABLE_MAX or TALLY_SEGMENTS_MAX).
+ * EBUSY (held by somebody else, or mounted), EROFS (the disk is read-only, and
+ * the load not; some drivers of other disks say EACCES), ELOOP (onto itself, or
+ * deeper than TALLY_DEPTH_MAX), E2BIG (over TALLY_TABLE_MAX or
+ * TALLY_SEGMENTS_MAX).
  */
 struct tally_map_load {
 	struct tally_head head;		/* flags: TALLY_MAP_READONLY */
@@ -295,10 +303,13 @@ struct tally_map_load {
 /*
  * The commands on a map that need no more than its name.
  *   RESUME   make the inactive table live, if there is one, and let I/O go.
- *            EINVAL without any table; ELOOP; EBUSY if the table would raise
- *            the logical block size of a device that is open.
- *   SUSPEND  defer new I/O and wait until that in flight has ended.  EINTR on
- *            a signal: the device goes on as before.  Idempotent, as RESUME.
+ *            EINVAL without any table, or if the disks below no longer have
+ *            the sizes and blocks that the inactive one needs; EBUSY if it
+ *            would raise the logical block size of a device that is open, or
+ *            give a write cache to one that lies below another map.
+ *   SUSPEND  defer new I/O and wait until that in flight has ended; if a fatal
+ *            signal ends the wait the device goes on as before.  Idempotent,
+ *            as RESUME.
  *   CLEAR    drop the inactive table.
  *   REMOVE   EBUSY while open.
  */
@@ -377,7 +388,8 @@ struct tally_gen_result {
  * filled in on success.
  * Errors: EBADF, ENOTBLK, EINVAL (a limit, or a CPU not on line), EACCES (fd not
  * open for writing), EPERM (writes to a disk that is not ours, without
- * TALLY_GEN_FORCE), EROFS.
+ * TALLY_GEN_FORCE), EROFS, ENOMEM (also: buffers larger than half of free
+ * memory).
  */
 struct tally_gen_run {
 	struct tally_head head;		/* flags: TALLY_GEN_* below */
