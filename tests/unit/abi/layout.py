@@ -105,4 +105,5 @@ def main():
         return 1 if result.returncode else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
