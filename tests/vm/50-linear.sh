@@ -31,7 +31,7 @@ no_trace_left_but()
 	settle
 	same "$(disk_of "$1")" "$(our_disks)"
 	same 0 "$(references tally_map)"
-	wait_until 10 opened "$1" 0
+	wait_until opened "$1" 0
 	tallyctl ram remove "$1"
 	no_trace_left
 }
@@ -55,7 +55,7 @@ test_over_brd_loop_and_partitions()
 	disk=$(node_of a)
 	addpart "$disk" 1 64 1000
 	addpart "$disk" 2 1064 777
-	wait_until 10 test -b "${disk}p2"
+	wait_until test -b "${disk}p2"
 	local parts=("${disk}p2" 7 300  /dev/ram0 9 33  "$loop" 5 101  "${disk}p1" 1 500)
 	map m "${parts[@]}"
 	tallyctl table m | "$tools/disk_io.py" extents /dev/blktally/m 2 60
@@ -141,7 +141,7 @@ nullb()
 	echo 1 >"$dir/memory_backed"
 	echo 1 >"$dir/cache_size"
 	echo 1 >"$dir/power"
-	wait_until 10 test -b "/dev/nullb$1"
+	wait_until test -b "/dev/nullb$1"
 }
 
 no_nullb()
@@ -288,10 +288,10 @@ test_N05_size_of_all_segments()
 
 	exec 3<"$node" # a reader that stays
 	udevadm monitor --kernel --subsystem-match=block >"$tmp/events" &
-	wait_until 20 grep -q KERNEL "$tmp/events"
+	wait_until grep -q KERNEL "$tmp/events"
 	reload m a 0 2048  b 0 4096
 	same_size $((6144 * 512)) 'when larger'
-	wait_until 10 grep -q "change .*/$(disk_of m) " "$tmp/events"
+	wait_until grep -q "change .*/$(disk_of m) " "$tmp/events"
 	same 2048000 "$(dd bs=1000 skip=1024 count=2048 status=none <&3 | wc -c)"
 	reload m a 0 1000
 	same_size 512000 'when smaller'
@@ -341,7 +341,7 @@ test_K01_alignment_to_blocks()
 		<(dd if="$(node_of big)" bs=4096 skip=1 count=2 iflag=direct status=none)
 	refused 'Invalid argument' dd if=/dev/blktally/m of=/dev/null bs=512 count=1 iflag=direct
 	tallyctl remove m
-	wait_until 10 opened big 0
+	wait_until opened big 0
 }
 
 test_K06_block_size_of_an_open_map_stays()
@@ -359,7 +359,7 @@ test_K06_block_size_of_an_open_map_stays()
 	same 512 "$(blockdev --getss $m)"
 	cmp <(pattern 1 524288) <(dd if=$m bs=512 iflag=direct status=none)
 	exec 3<&-
-	wait_until 10 opened m 0
+	wait_until opened m 0
 	tallyctl resume m
 	same 4096 "$(blockdev --getss $m)"
 	same "$(linear big 0 1024)" "$(tallyctl table m)"

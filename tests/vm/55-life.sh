@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="a map's life: suspend, reload, remove, who holds what, switches under load"
+LONG="depth_of_eight"
 
 # shellcheck source=tests/vm/maps.sh
 . tests/vm/maps.sh
@@ -17,7 +18,7 @@ test_suspend_defers_and_loses_nothing()
 		pids+=($!)
 	done
 	dd if=$m of="$tmp/read" bs=4k skip=64 count=1 iflag=direct status=none &
-	wait_until 20 asleep $!
+	wait_until asleep $!
 	# Nothing has reached the disk, and nothing is in flight.
 	same 0 "$(head -c 262144 "$(node_of a)" | tr -d '\0' | wc -c)"
 	in_flight m '0 0'
@@ -38,8 +39,8 @@ test_E08_signals_while_suspended()
 	tallyctl suspend m
 	"$tools/disk_io.py" read /dev/blktally/m 0 "$tmp/mark" >"$tmp/out" &
 	reader=$!
-	wait_until 30 test -e "$tmp/mark"
-	wait_until 10 asleep $reader
+	wait_until test -e "$tmp/mark"
+	wait_until asleep $reader
 	kill -USR1 $reader
 	kill -STOP $reader
 	kill -CONT $reader
@@ -91,7 +92,7 @@ test_E01_any_order_without_a_table()
 	same null:true "$(info m 'live_table // null'):$(info m suspended)"
 	"$tools/orders.py" m "$(dev_of a)" race 2
 	tallyctl remove m
-	wait_until 10 opened a 0
+	wait_until opened a 0
 }
 
 # verify_with_fio NODE: random writes, verified as they go and at the end
@@ -137,10 +138,10 @@ test_E03_shrink_with_io_queued_beyond_the_end()
 	over=$!
 	"$tools/disk_io.py" discard $m 1572864 65536 >"$tmp/discard" &
 	discard=$!
-	wait_until 10 asleep $stays
-	wait_until 10 asleep $write
-	wait_until 10 asleep $over
-	wait_until 30 asleep $discard
+	wait_until asleep $stays
+	wait_until asleep $write
+	wait_until asleep $over
+	wait_until asleep $discard
 	reload m a 0 2040 # 4 KiB in the middle of the third write
 	wait $stays
 	not wait $write
@@ -184,7 +185,7 @@ test_remove_refused_while_busy()
 	e2fsck -fn $m >"$tmp/fsck" 2>&1
 	tallyctl remove upper
 	tallyctl remove m
-	wait_until 10 opened a 0
+	wait_until opened a 0
 }
 
 test_remove_with_io_just_ended()
@@ -196,7 +197,7 @@ test_remove_with_io_just_ended()
 		dd if=/dev/blktally/m of=/dev/null bs=4k count=8 iflag=direct status=none
 		tallyctl remove m
 	done
-	wait_until 10 opened a 0
+	wait_until opened a 0
 	same 0 "$(references tally_map)"
 }
 
@@ -228,7 +229,7 @@ test_foreign_holders_and_ours()
 	load m a 0 16384
 	refused 'busy|already mounted' mount "$node" "$tmp/mnt"
 	tallyctl clear m
-	wait_until 10 opened a 0
+	wait_until opened a 0
 	mount "$node" "$tmp/mnt"
 	umount "$tmp/mnt"
 }
@@ -251,7 +252,7 @@ test_two_maps_share_a_disk()
 	fails_with 1 'a is open' tallyctl ram remove a
 	refused 'busy' blkdiscard "$(node_of a)"
 	tallyctl remove n
-	wait_until 10 opened a 0
+	wait_until opened a 0
 	blkdiscard -f "$(node_of a)"
 }
 
@@ -324,14 +325,14 @@ suspend_killed_by()
 	local m=/dev/blktally/m slow suspend later
 	dd if=$m of="$tmp/read" bs=4k count=1 iflag=direct status=none &
 	slow=$!
-	wait_until 10 in_flight m '1 0'
+	wait_until in_flight m '1 0'
 	env --default-signal=INT "$bin/tallyctl/tallyctl" suspend m &
 	suspend=$!
-	wait_until 10 asleep $suspend
+	wait_until asleep $suspend
 	# Submitted while it waits: deferred, and goes on with the device.
 	dd if=$m of="$tmp/later" bs=4k skip=1 count=1 iflag=direct status=none &
 	later=$!
-	wait_until 10 asleep $later
+	wait_until asleep $later
 	in_flight m '1 0'
 	kill -"$1" $suspend
 	not wait $suspend

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="names and links, whoever makes them: udevd with and without our rule, or the tool"
+LONG="link_is_there_at_once_without_the_rule D03_O04_odd_names_without_the_rule"
 
 # shellcheck source=tests/vm/maps.sh
 . tests/vm/maps.sh
@@ -120,7 +121,7 @@ test_stale_and_foreign_files_in_the_way()
 	same text "$(</dev/blktally/m)"
 	rm /dev/blktally/m
 	same tram0 "$(our_disks)"
-	wait_until 10 opened a 0
+	wait_until opened a 0
 	tallyctl ram remove a
 	no_trace_left
 }
@@ -136,7 +137,7 @@ test_F04_remove_with_a_short_opener()
 		until [[ -e $tmp/close ]]; do sleep 0.05; done
 	) &
 	opener=$!
-	wait_until 10 test -e "$tmp/open"
+	wait_until test -e "$tmp/open"
 	fails_with 1 'm is open' tallyctl remove m
 	same tmap0 "$(disk_of m)"
 	write_pattern /dev/blktally/m 1 0 4096

@@ -17,7 +17,7 @@ test_B06_C01_C04_C07_C11_refused_by_ioctl()
 	same false "$(info m suspended)"
 	same none "$(info m profile)"
 	tallyctl remove m
-	wait_until 10 opened a 0
+	wait_until opened a 0
 	blkdiscard "$(node_of a)" # opens it exclusively
 	tallyctl ram remove a
 	no_trace_left
@@ -79,7 +79,7 @@ test_tables_refused_by_tallyctl()
 	same '' "$(tallyctl table m --inactive)"
 	same 1 "$(info a open_count)"
 	tallyctl remove m
-	wait_until 10 opened a 0
+	wait_until opened a 0
 	blkdiscard "$node"
 	tallyctl ram remove a
 	no_trace_left
@@ -185,7 +185,7 @@ test_D05_one_winner()
 		dd if=/dev/blktally/twin of=/dev/null count=1 iflag=direct status=none
 		tallyctl remove twin
 	done
-	wait_until 10 opened a 0
+	wait_until opened a 0
 }
 
 test_O11_modules_that_are_not_there()

@@ -35,7 +35,7 @@ test_tally_ram_stays_while_its_disk_is_a_lower()
 	load m a 0 2048
 	refused 'in use' rmmod tally_ram
 	tallyctl clear m
-	wait_until 10 opened a 0
+	wait_until opened a 0
 	check_pattern "$(node_of a)" 1 0 1048576
 	settle
 	rmmod tally_ram
@@ -98,7 +98,7 @@ test_F02_held_open()
 	# An attribute file does not hold the module.
 	exec 4<"/sys/block/$(disk_of m)/tally/stat"
 	read -r _ <&4
-	wait_until 10 opened m 0
+	wait_until opened m 0
 	tallyctl remove m
 	rmmod tally_map
 	refused 'No such device' cat <&4

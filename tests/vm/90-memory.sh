@@ -2,17 +2,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 
 DESCRIPTION="what an idle disk costs: less than 64 KiB beside data and per-CPU cells"
-
-# udevd gives each new disk a process, a record and a watch: not what is weighed.
-# It comes back afterwards.
-without_udevd()
-{
-	udev_runs || return 0
-	udevadm settle --timeout=30
-	udevadm control --exit
-	wait_until 20 not pgrep -x systemd-udevd >/dev/null
-	trap '/lib/systemd/systemd-udevd --daemon' EXIT
-}
+LONG="maps sparse_disks"
 
 # weigh KIND [LOWER]: bytes that a disk of the kind leaves in use, the least of
 # three batches: others allocate meanwhile. All from one process, whose own memory
@@ -20,6 +10,7 @@ without_udevd()
 weigh()
 {
 	load_modules
+	# udevd gives each new disk a process, a record and a watch: not what is weighed.
 	without_udevd
 	python "$@" <<-'END'
 		import gc, sys

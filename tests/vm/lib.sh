@@ -49,11 +49,13 @@ refused()
 	matches "$text" "$err" "$*"
 }
 
-# wait_until SECONDS CMD...: run CMD until it succeeds
+patience=60 # seconds
+
+# wait_until CMD...: run CMD until it succeeds. What comes true late, on a slow
+# machine, is no fault of ours; what never does is.
 wait_until()
 {
-	local end=$((SECONDS + $1))
-	shift
+	local end=$((SECONDS + patience))
 	until "$@"; do
 		((SECONDS < end)) || fail "never came true: $*"
 		sleep 0.05
@@ -95,6 +97,16 @@ references() { cat "/sys/module/$1/refcnt"; }
 
 settle() { ! udev_runs || udevadm settle --timeout=30; }
 udev_runs() { [[ -S /run/udev/control ]]; }
+
+# without_udevd: it does nothing until the test ends
+without_udevd()
+{
+	udev_runs || return 0
+	udevadm settle --timeout=30
+	udevadm control --exit
+	wait_until not pgrep -x systemd-udevd >/dev/null
+	trap '/lib/systemd/systemd-udevd --daemon' EXIT
+}
 
 # sysfs DISK FILE [VALUE]: read or write an attribute of our group. DISK is a
 # kernel name or a name under /dev/blktally.
@@ -179,6 +191,6 @@ check_pattern()
 # python [ARGUMENT...]: the script on standard input, with blktally.py at hand
 python()
 {
-	PYTHONPATH=tests/vm/tools PYTHONDONTWRITEBYTECODE=1 \
-		BIN=$bin TMP=$tmp python3 - "$@"
+	PYTHONPATH=tests/vm/tools \
+		BIN=$bin TMP=$tmp /usr/bin/python3 -BS - "$@"
 }

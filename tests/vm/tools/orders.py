@@ -57,7 +57,7 @@ def orders():
                 sys.exit(f"{word} in {order}: wanted {want} {vars(model)}, got {answer} {got}")
             count += 1
         # udevd may look at it.
-        for _ in range(500):
+        for _ in range(3000):
             answer = c.op(control.REMOVE, M)
             if answer.text != "EBUSY":
                 break

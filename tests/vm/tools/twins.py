@@ -15,7 +15,7 @@ c = control.Control()
 
 
 def patiently_remove(name):
-    for _ in range(500):  # udevd may look at it
+    for _ in range(3000):  # udevd may look at it
         answer = c.op(control.REMOVE, name)
         if answer.text != "EBUSY":
             return answer
