@@ -44,20 +44,29 @@ ifneq ($(wildcard $(FLOOR)/Kbuild),)
 	@cp -u $(OUT)/floor/tally_floor.ko $(OUT)/
 endif
 
+# The headers of the newest kernels are beyond the sparse of Debian's releases.
+SPARSE = $(shell ! grep -qs typeof_unqual $(KDIR)/include/linux/compiler_types.h || \
+	echo CHECK=$(CURDIR)/scripts/sparse)
+
 .PHONY: sparse
 sparse: ## the modules under sparse; any warning is an error
-	$(MAKE) modules C=2 CF=-Wsparse-error
+	$(MAKE) modules C=2 CF=-Wsparse-error $(SPARSE)
 
 .PHONY: tools
 tools: ## tallyctl, tallybench and their pages, below build/user-release
 	cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
 	cmake --build --preset release --parallel $(JOBS) --target tallyctl tallybench man-pages
 
+.PHONY: test-programs
+test-programs: ## what VM tests run beside the tools; not installed
+	cmake --preset release >/dev/null
+	cmake --build --preset release --parallel $(JOBS) --target tally-torture tally-ioctl-fuzz
+
 .PHONY: demo
 demo: ## both experiments of 2018, in a virtual machine (installs what is missing)
 	scripts/demo
 
-.PHONY: check check-unit check-modules check-vm check-perf check-mutants
+.PHONY: check check-unit check-modules check-vm check-perf check-fuzz check-mutants
 check: ## all tests (installs what is missing)
 	scripts/check
 check-unit: ## unit tests: plain, address and thread sanitizer
@@ -68,9 +77,21 @@ check-vm: ## tests in virtual machines, one boot per kernel
 	scripts/check runner modules vm
 check-perf: ## instructions per I/O against their limits
 	scripts/check modules perf
+check-fuzz: ## fuzzing of the readers of text, for a minute (tests/fuzz/run --seconds N: longer)
+	scripts/check fuzz
 check-mutants: ## are the counting core's tests able to fail? (2 minutes, not in check)
 	cmake --preset release >/dev/null
 	tests/unit/acct/mutants.py build/user-release
+
+.PHONY: debug-kernel race-kernel check-debug check-long
+debug-kernel: ## build the newest kernel with every checker on (once; about 20 minutes)
+	scripts/debug-kernel
+race-kernel: ## the same with KCSAN
+	scripts/debug-kernel --race
+check-debug: ## fault injection, fuzzing, torture … on the debug kernel (after debug-kernel)
+	scripts/check debug
+check-long: ## all lanes with all tests, on each kernel, and the debug kernel (hours)
+	scripts/check --long
 
 .PHONY: install
 install: all ## modules, tools and udev rule (DESTDIR= PREFIX=)
