@@ -281,9 +281,14 @@ static const struct file_operations control_fops = {
 	.compat_ioctl	= compat_ptr_ioctl,
 };
 
+/*
+ * Not named as its directory: when the kernel finds no memory for the nodename
+ * it makes a node of the name, which nobody removes, and which would stand in
+ * the directory's place until the next boot.
+ */
 static struct miscdevice control = {
 	.minor		= MISC_DYNAMIC_MINOR,
-	.name		= "blktally",
+	.name		= "blktally-control",
 	.nodename	= "blktally/control",
 	.mode		= 0600,
 	.fops		= &control_fops,

@@ -9,7 +9,7 @@ test_node_is_private()
 {
 	load_modules
 	same 'character special file 600 0:0' "$(stat -c '%F %a %u:%g' "$control")"
-	same "$(stat -c '%Hr:%Lr' "$control")" "$(</sys/class/misc/blktally/dev)"
+	same "$(stat -c '%Hr:%Lr' "$control")" "$(</sys/class/misc/blktally-control/dev)"
 	refused 'Permission denied' nobody cat "$control"
 	refused 'Invalid argument' cat "$control"
 }
