@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="each allocation of each operation fails once: an error, and nothing else"
-TIME_LIMIT=180
+TIME_LIMIT=400
 
 debug=/sys/kernel/debug
 
