@@ -46,7 +46,13 @@ int run(Options &options) {
 
     RunReport report{.engine = options.engine, .job = job};
     report.environment = environment(job.seed);
-    report.result = engine->run(job, stop);
+    int turns = 0;
+    report.result = run_whole(
+        [&] {
+            ++turns;
+            return engine->run(job, stop);
+        },
+        stop);
     report.signal = stop.signal();
     const Count &total = report.result.total;
     if (total.errors != 0)
@@ -55,6 +61,9 @@ int run(Options &options) {
                  ": I/O failed: " + std::generic_category().message(std::abs(total.error)));
     if (total.ios == 0 && !report.partial() && total.errors == 0)
         warn(report.messages, "the run was too short for one I/O");
+    if (turns > 1)
+        warn(report.messages,
+             "the run was stopped on its way and began anew: the device did more than is told here");
     const bool interrupted = report.signal == 0 && report.result.interrupted;
     if (interrupted)
         warn(report.messages, "the run was interrupted before its end");
