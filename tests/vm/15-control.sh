@@ -92,6 +92,75 @@ test_C10_wrong_ABI_version()
 	same '' "$(our_disks)"
 }
 
+# By int 0x80, as a program of 32 bits does it; its memory is below 4 GiB.
+test_C06_callers_of_32_bits()
+{
+	load_modules
+	python <<-'END'
+		import errno
+		from blktally import *
+		Buffer.flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x40	# MAP_32BIT
+
+		# push rbx; eax, ebx, ecx, edx = edi, esi, edx, ecx; int 0x80; cdqe; pop rbx; ret
+		CODE = bytes.fromhex("53 89f8 89f3 87d1 cd80 4898 5b c3")
+		page = mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, 7)
+		page.write(CODE)
+		call = ctypes.CFUNCTYPE(ctypes.c_long, *[ctypes.c_uint] * 4)(
+		    ctypes.addressof(ctypes.c_char.from_buffer(page)))
+		GETPID, IOCTL = 20, 54
+		if not os.fork():
+		    os._exit(call(GETPID, 0, 0, 0) != os.getpid())
+		if os.wait()[1]:
+		    print("the kernel takes no calls of 32 bits")
+		    raise SystemExit(77)
+
+		class Narrow(Control):
+		    def raw(self, code, address):
+		        return -call(IOCTL, self.fd, code, address)
+		narrow, wide = Narrow(), Control()
+
+		def both(name, body=b"", flags=0):
+		    same(wide.call(name, body, flags)[0], 0, wide.reason)
+		    # Behind the head, whose address of the reason differs.
+		    same(wide.must(name, body, flags)[HEAD:], narrow.must(name, body, flags)[HEAD:], name)
+		both("INFO")
+		disk = Disk.add(narrow, name="one", profile="linux-5.0")
+		same("linux-5.0", disk.read("tally/profile"))
+		upper = Disk.map(narrow, "two", f"0 2048 linear {disk.number()} 0\n")
+		settle()
+		both("DISK_GET", ref("one"))
+		narrow.must("SET", set_modes("two", profile="linux-4.20"))
+		same("linux-4.20", upper.read("tally/profile"))
+		for name, record in (("LIST", INFO_RECORD), ("PROFILES", 256), ("MODES", 184)):
+		    answers = []
+		    for control in (wide, narrow):
+		        buffer = Buffer(64 * record)
+		        out = control.must(name, struct.pack("<IIQII", 0, record, buffer.address, buffer.size, 0))
+		        answers.append((struct.unpack_from("<I", out, 44), buffer.get()))
+		    assert any(answers[0][1]), name
+		    same(*answers, name)
+		for flags in (0, 2):
+		    buffer = Buffer(256)
+		    out = narrow.must("MAP_TABLE", ref("two") + struct.pack("<QII", buffer.address, 256, 0), flags)
+		    used = struct.unpack_from("<I", out, 172)[0]
+		    wanted = f"0 2048 linear {disk.number()} 0" if not flags else "0 2048 linear"
+		    same(wanted, buffer.get(0, used).decode().strip())
+		both("MAP_SUSPEND", ref("two"))
+		both("MAP_RESUME", ref("two"))
+		fd = os.open(disk.node, os.O_RDONLY)
+		out = narrow.must("GEN_RUN", struct.pack("<iIIIQQQQQQQ", fd, 1, 1, 512, 9, 0, 0, 0, 0, 0, 0))
+		same(9, struct.unpack_from("<Q", out, 96)[0])
+		os.close(fd)
+		# Refusals come with their reason too.
+		narrow.refused(errno.EEXIST, "RAM_ADD", ram_add(name="one"), why="one")
+		narrow.refused(errno.EINVAL, "INFO", size=8)
+		narrow.refused(errno.ENXIO, "MAP_REMOVE", ref("three"), why="three")
+		narrow.must("MAP_REMOVE", ref("two"))
+		wait_until(lambda: narrow.call("RAM_REMOVE", ref("one"))[0] == 0, "removal")
+	END
+	no_trace_left
+}
+
 test_C01_sizes()
 {
 	load_modules

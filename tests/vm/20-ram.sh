@@ -102,15 +102,14 @@ test_I01_discard_and_write_zeroes()
 	END
 }
 
-test_I03_discard_ranges_that_cannot_be()
+# impossible_ranges NODE: of 1 MiB with blocks of 4096 bytes; all are refused
+impossible_ranges()
 {
-	load_modules
-	tallyctl ram add disk --size 1M --block-size 4096
-	write_pattern /dev/blktally/disk 1 0 $((1 << 20))
-	python <<-'END'
-		import errno
+	write_pattern "$1" 1 0 $((1 << 20))
+	python "$1" <<-'END'
+		import errno, sys
 		from blktally import *
-		fd = os.open("/dev/blktally/disk", os.O_RDWR)
+		fd = os.open(sys.argv[1], os.O_RDWR)
 		for command in (BLKDISCARD, BLKZEROOUT):
 		    for start, length in ((0x80000000000FF000, 0x8000000000FFF000),
 		                          (0, 1 << 63), (1 << 63, 1 << 63), (4096, (1 << 64) - 4096),
@@ -124,7 +123,38 @@ test_I03_discard_ranges_that_cannot_be()
 		    if command == BLKDISCARD:
 		        assert block_range(fd, command, 0, 0) in (0, errno.EINVAL)
 	END
-	check_pattern /dev/blktally/disk 1 0 $((1 << 20))
+	check_pattern "$1" 1 0 $((1 << 20))
+}
+
+test_I03_discard_ranges_that_cannot_be()
+{
+	load_modules
+	tallyctl ram add disk --size 1M --block-size 4096
+	impossible_ranges /dev/blktally/disk
+	tallyctl create m --table "0 2048 linear $(dev_of disk) 0"
+	impossible_ranges /dev/blktally/m
+}
+
+# tail_of NODE BYTES: the last part of a page, and what lies behind it
+tail_of()
+{
+	local node=$1 bytes=$2
+	write_pattern "$node" 3 0 "$bytes"
+	cmp <(pattern 3 "$bytes") "$node"
+	same 512 "$(tail -c +$((bytes - 511)) "$node" | wc -c)"
+	same 0 "$(dd if="$node" bs=512 skip=$((bytes / 512)) status=none | wc -c)"
+	refused 'No space left' dd if=/dev/zero of="$node" bs=512 \
+		seek=$((bytes / 512)) count=1 conv=notrunc
+	# Behind the end of the last page nothing of old memory shows.
+	python "$node" "$bytes" <<-'END'
+		import mmap, sys
+		size = int(sys.argv[2])
+		with open(sys.argv[1], "rb") as f:
+		    page = mmap.mmap(f.fileno(), 4096, prot=mmap.PROT_READ, offset=size - 512)
+		    assert page[512:] == bytes(4096 - 512), "the page goes on behind the end"
+		    f.seek(size - 512)
+		    assert page[:512] == f.read()
+	END
 }
 
 test_J06_size_is_no_multiple_of_a_page()
@@ -133,22 +163,16 @@ test_J06_size_is_no_multiple_of_a_page()
 	load_modules
 	for store in flat sparse; do
 		tallyctl ram add tail --size $bytes --store $store
-		write_pattern /dev/blktally/tail 3 0 $bytes
-		cmp <(pattern 3 $bytes) /dev/blktally/tail
-		same 512 "$(tail -c +$((4096 * 5 + 1)) /dev/blktally/tail | wc -c)"
-		same 0 "$(dd if=/dev/blktally/tail bs=512 skip=$((bytes / 512)) status=none | wc -c)"
-		refused 'No space left' dd if=/dev/zero of=/dev/blktally/tail bs=512 \
-			seek=$((bytes / 512)) count=1 conv=notrunc
-		# Behind the end of the last page nothing of old memory shows.
-		python $bytes <<-'END'
-			import mmap, sys
-			size = int(sys.argv[1])
-			with open("/dev/blktally/tail", "rb") as f:
-			    page = mmap.mmap(f.fileno(), 4096, prot=mmap.PROT_READ, offset=size - 512)
-			    assert page[512:] == bytes(4096 - 512), "the page goes on behind the end"
-			    f.seek(size - 512)
-			    assert page[:512] == f.read()
-		END
+		tail_of /dev/blktally/tail $bytes
+		# A map that ends where its lower does, and one that ends before.
+		tallyctl create m --table "0 $((bytes / 512)) linear $(dev_of tail) 0"
+		tail_of /dev/blktally/m $bytes
+		tallyctl load m --table "0 17 linear $(dev_of tail) 3"
+		tallyctl resume m
+		tail_of /dev/blktally/m $((17 * 512))
+		settle
+		tallyctl remove m
+		settle
 		tallyctl ram remove tail
 	done
 }

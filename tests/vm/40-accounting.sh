@@ -88,6 +88,131 @@ test_A01_in_flight_in_every_combination()
 	END
 }
 
+# The same I/O counts on a map and on the disk below: all profiles, and modes
+# that none of them has, each on a pair of its own.
+test_A01_map_shows_what_its_lower_shows()
+{
+	load_modules
+	python <<-'END'
+		import threading
+		from blktally import *
+		HOLD = 2.5
+		control = Control()
+		# A profile, or in-flight, pending, ticks, clock
+		wanted = PROFILES[1:] + [
+		    ("shared", "percpu", "exact", "ns"), ("split", "shared", "checked", "jiffies"),
+		    ("pernode", "off", "elapsed", "off"), ("percpu", "shared", "exact", "ns"),
+		    ("pernode", "percpu", "round", "jiffies"), ("off", "shared", "exact", "ns")]
+		pairs = [None] * len(wanted)
+		def add(i):
+		    mine = Control()
+		    low = Disk.add(mine, name=f"low{i}", sectors=8, backing="null", completion="timer",
+		                   completion_ns=int(HOLD * 1e9))
+		    pairs[i] = (Disk.map(mine, f"up{i}", f"0 8 linear {low.number()} 0\n"), low)
+		threads = [threading.Thread(target=add, args=(i,)) for i in range(len(wanted))]
+		for t in threads: t.start()
+		for t in threads: t.join()
+		assert all(pairs), "not all disks were made"
+		settle()	# whoever looks at new disks
+		for i, modes in enumerate(wanted):
+		    for name, pending in ((f"up{i}", True), (f"low{i}", False)):
+		        if isinstance(modes, str):
+		            control.must("SET", set_modes(name, modes))
+		        else:
+		            inflight, kind, ticks, clock = modes
+		            control.must("SET", set_modes(name, "none", inflight, kind if pending else "off",
+		                                          ticks, clock))
+		aios = [Aio(up.node) for up, _ in pairs]
+
+		def look(i, reads, writes):
+		    for disk in pairs[i]:
+		        inflight = disk.read("tally/mode_inflight")
+		        what = f"{wanted[i]} on {disk.name}, {reads} {writes} in flight"
+		        counted = (reads, writes) if inflight != "off" else (0, 0)
+		        shown = (reads, writes) if inflight in ("percpu", "native") else (0, 0)
+		        same("{} {}".format(*counted), disk.inflight(), what)
+		        same(shown, tuple(map(int, disk.read("inflight").split())), f"kernel's inflight, {what}")
+		        same((sum(counted), sum(shown), sum(shown)),
+		             (disk.stat()[8], disk.stat("stat")[8], disk.diskstats()[8]), f"field 9, {what}")
+
+		def hold():
+		    """None, or what was wrong; only what was in flight all the while proves anything"""
+		    try:
+		        for i, aio in enumerate(aios):
+		            look(i, 0, 0)
+		            aio.submit(False)
+		        for i in range(len(aios)):
+		            look(i, 1, 0)
+		        for aio in aios:
+		            aio.submit(True)
+		        for i in range(len(aios)):
+		            look(i, 1, 1)
+		        bad = None
+		    except AssertionError as e:
+		        bad = e
+		    early = sum(aio.reap() for aio in aios)
+		    for aio in aios:
+		        aio.drain()
+		    return early, bad
+		for attempt in range(5):
+		    early, bad = hold()
+		    if not early:
+		        break
+		same(0, early, "I/Os that ended before they were looked at")
+		if bad:
+		    raise bad
+		for i in range(len(aios)):
+		    look(i, 0, 0)
+		for aio in aios:
+		    aio.close()
+	END
+}
+
+# Whoever set the modes, and however the disk was made.
+test_A01_by_parameter_ioctl_and_tool()
+{
+	local slow=1500000000
+	load_module tally_core
+	without_udevd # who looks at a disk of 1 MiB would look for long
+	load_module tally_ram nr_devices=1 size_mb=1 backing=null completion=timer \
+		completion_ns=$slow profile=linux-4.20
+	load_module tally_map
+	tallyctl ram add low --size 4K --backing null --completion timer --completion-ns $slow \
+		--profile percpu-v1
+	tallyctl create up --table "0 8 linear $(dev_of low) 0" --profile linux-5.18
+	tallyctl ram add second --size 4K --backing null --completion timer --completion-ns $slow
+	tallyctl create set --table "0 8 linear $(dev_of second) 0"
+	tallyctl set set linux-4.20 ticks=exact
+	tallyctl set second native
+	python "$(disk_of low)" "$(disk_of up)" "$(disk_of second)" "$(disk_of set)" <<-'END'
+		import sys
+		from blktally import *
+		control = Control()
+		low, up, second, by_set = (Disk(name) for name in sys.argv[1:])
+		made = Disk.add(control, name="made", sectors=8, backing="null", completion="timer",
+		                completion_ns=1500000000, profile="linux-5.0")
+		over = Disk.map(control, "over", f"0 8 linear {made.number()} 0\n", "linux-6.10")
+		ways = {Disk("tnull0"): "linux-4.20", low: "percpu-v1", up: "linux-5.18", second: "native",
+		        by_set: "custom", made: "linux-5.0", over: "linux-6.10"}
+		for disk, profile in ways.items():
+		    same(profile, disk.read("tally/profile"), disk.name)
+		aios = [Aio(disk.node) for disk in (Disk("tnull0"), up, by_set, over)]
+		def look(wanted):
+		    same(dict.fromkeys(ways.values(), wanted),
+		         {profile: disk.inflight() for disk, profile in ways.items()})
+		for n, wanted in enumerate(("1 0", "1 1")):
+		    for aio in aios:
+		        aio.submit(n == 1)
+		    look(wanted)
+		same(0, sum(aio.reap() for aio in aios), "I/Os that ended early")
+		for aio in aios:
+		    aio.drain()
+		look("0 0")
+		for aio in aios:
+		    aio.close()
+	END
+}
+
 # The same by the names of profiles, and I/O counted as it was done.
 test_counts_in_every_profile()
 {
@@ -241,37 +366,46 @@ test_switches_are_counted()
 test_H04_stores_of_junk()
 {
 	load_modules
-	tallyctl ram add disk --size 1M --profile linux-5.0
-	python "$(disk_of disk)" <<-'END'
+	tallyctl ram add disk --size 1M
+	tallyctl create m --table "0 2048 linear $(dev_of disk) 0"
+	python "$(disk_of disk)" "$(disk_of m)" <<-'END'
 		import errno, sys
 		from blktally import *
-		disk = Disk(sys.argv[1])
 		fine = {"profile": "none", "mode_inflight": "shared", "mode_pending": "off",
-		        "mode_ticks": "exact", "mode_clock": "ns"}
-		for file, word in fine.items():
-		    before = disk.modes(), disk.read("tally/switches")
-		    for junk in ("\n", " ", f" {word}", f"{word} ", f"{word} x", f"{word}\nx", f"{word}\n\n",
-		                 f"\n{word}", f"{word}\0", f"{word}\0x", f"\0{word}", f"{word}\0\n",
-		                 word[:-1], word + word, word.upper(), "x" * 31, "x" * 32, "x" * 4095,
-		                 "x" * 4096, word.ljust(4096), word.ljust(4096, "\0"), word + "\t", "0", "-1",
-		                 "\xff", "custom", "%s%n"):
-		        same(errno.EINVAL, disk.store(f"tally/{file}", junk), f"{junk[:40]!r} into {file}")
-		    same(0, disk.store(f"tally/{file}", ""), "nothing is nothing")
-		    same(before, (disk.modes(), disk.read("tally/switches")), f"after junk into {file}")
-		    # A newline is one too many only from the second on.
-		    disk.write(f"tally/{file}", word + "\n")
-		    disk.write(f"tally/{file}", word)
-		    same(word, disk.read(f"tally/{file}"))
+		        "mode_ticks": "exact", "mode_clock": "ns", "shadow": "1"}
+		for name in sys.argv[1:]:
+		    disk = Disk(name)
 		    disk.write("tally/profile", "linux-5.0")
-		for file in ("inflight", "stat", "profiles", "effective", "switches", "name", "uuid"):
-		    same(0o444, os.stat(f"{disk.sysfs}/tally/{file}").st_mode & 0o777, file)
-		    try:
-		        error = disk.store(f"tally/{file}", "1")
-		    except OSError as e:
-		        error = e.errno
-		    assert error in (errno.EACCES, errno.EIO, errno.EPERM), (file, error)
-		for file in fine:
-		    same(0o644, os.stat(f"{disk.sysfs}/tally/{file}").st_mode & 0o777, file)
+		    def state():
+		        return disk.modes(), disk.read("tally/switches"), disk.read("tally/shadow").split()[0]
+		    for file, word in fine.items():
+		        before = state()
+		        for junk in ("\n", " ", f" {word}", f"{word} ", f"{word} x", f"{word}\nx",
+		                     f"{word}\n\n", f"\n{word}", f"{word}\0", f"{word}\0x", f"\0{word}",
+		                     f"{word}\0\n", word[:-1], word + word, word.upper(), "x" * 31, "x" * 32,
+		                     "x" * 4095, "x" * 4096, word.ljust(4096), word.ljust(4096, "\0"),
+		                     word + "\t", "0", "-1", "+1", "0x1", "01", "9" * 4096, "\xff", "custom",
+		                     "%s%n"):
+		            if file == "shadow" and junk in ("", "0", "1"):
+		                continue	# no junk there
+		            same(errno.EINVAL, disk.store(f"tally/{file}", junk),
+		                 f"{junk[:40]!r} into {file} of {name}")
+		        same(0, disk.store(f"tally/{file}", ""), "nothing is nothing")
+		        same(before, state(), f"after junk into {file} of {name}")
+		        # A newline is one too many only from the second on.
+		        disk.write(f"tally/{file}", word + "\n")
+		        disk.write(f"tally/{file}", word)
+		        same(word, disk.read(f"tally/{file}").split()[0])
+		        disk.write("tally/profile", "linux-5.0")
+		    for file in ("inflight", "stat", "profiles", "effective", "switches", "name", "uuid"):
+		        same(0o444, os.stat(f"{disk.sysfs}/tally/{file}").st_mode & 0o777, file)
+		        try:
+		            error = disk.store(f"tally/{file}", "1")
+		        except OSError as e:
+		            error = e.errno
+		        assert error in (errno.EACCES, errno.EIO, errno.EPERM), (file, error)
+		    for file in fine:
+		        same(0o644, os.stat(f"{disk.sysfs}/tally/{file}").st_mode & 0o777, file)
 	END
 }
 
@@ -413,6 +547,48 @@ test_A09_times_of_short_IO()
 		        # 4.20 misses what ends in the jiffy that it began in; exact misses nothing.
 		        least = {"round": 0, "exact": ios * 0.5 - 8}.get(modes[1], 0.3 * ios * 0.5)
 		        assert now[9] - busy >= least, f"{what}, busy {now[9] - busy} ms"
+	END
+}
+
+# What a map's times come to beside those of the disk below it, which has the
+# same modes: as much, and what the map itself took.
+test_A03_A09_times_of_a_map_and_its_lower()
+{
+	load_modules
+	tallyctl ram add disk --size 1M --completion timer --completion-ns 500000
+	tallyctl create m --table "0 2048 linear $(dev_of disk) 0"
+	settle
+	python "$(disk_of disk)" "$(disk_of m)" <<-'END'
+		import json, subprocess, sys
+		from blktally import *
+		low, up = (Disk(name) for name in sys.argv[1:])
+		def run(rw, ios):
+		    out = subprocess.run([os.environ["BIN"] + "/tallybench/tallybench", "run", "--engine",
+		                          "kernel", "--device", up.node, "--rw", rw, "--bs", "4096",
+		                          "--ios", str(ios), "--json"], check=True, stdout=subprocess.PIPE)
+		    return json.loads(out.stdout)["total"]["ns"] / 1e6
+		for modes in (("percpu", "exact", "ns"), ("shared", "round", "jiffies"),
+		              ("percpu", "sampled", "jiffies"), ("percpu", "checked", "jiffies"),
+		              ("native", "off", "off")):
+		    for disk in (low, up):
+		        disk.set_modes(*modes)
+		    for rw, ios, field in (("read", 300, 3), ("write", 400, 7)):
+		        before = {disk: disk.stat("stat") for disk in (low, up)}
+		        elapsed = run(rw, ios)
+		        grown = {disk: [b - a for a, b in zip(before[disk], disk.stat("stat"))]
+		                 for disk in (low, up)}
+		        slack = 0.3 * elapsed if modes[2] != "ns" else 2
+		        what = f"{modes}: {ios} {rw}s in {elapsed} ms: {grown[low]} below, {grown[up]} above"
+		        for disk in (low, up):
+		            same(ios, grown[disk][field - 3], what)
+		            assert ios * 0.5 - slack <= grown[disk][field] <= elapsed + slack, what
+		            assert 0 <= grown[disk][9] <= elapsed + 100, what
+		            # 4.20 misses what ends in the jiffy that it began in.
+		            least = {"round": 0, "exact": ios * 0.5 - 8}.get(modes[1], 0.15 * ios)
+		            assert grown[disk][9] >= least, what
+		        assert grown[up][field] >= grown[low][field] - 2 * slack, what
+		        if modes[1] == "exact":
+		            assert grown[up][9] >= grown[low][9] - 2, what
 	END
 }
 

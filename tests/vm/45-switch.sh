@@ -196,25 +196,28 @@ test_percpu_cells_across_CPUs()
 	END
 }
 
+# Load on a map: it and the disk below count what the jobs did.
 test_M01_CPU_hotplug_under_load()
 {
 	[[ -e /sys/devices/system/cpu/cpu1/online ]] || skip "one CPU only"
-	load_modules
-	tallyctl ram add disk --size 4M --profile linux-5.0
-	settle
-	python "$(disk_of disk)" <<-'END'
+	map_over_ram
+	without_udevd # it reads what somebody has written to
+	python "$(disk_of m)" "$(disk_of disk)" <<-'END'
 		import json, subprocess, sys
 		from blktally import *
-		disk = Disk(sys.argv[1])
+		disks = [Disk(name) for name in sys.argv[1:]]
 		tool = os.environ["BIN"] + "/tallybench/tallybench"
-		before = disk.stat()
-		jobs = [subprocess.Popen([tool, "run", "--engine", engine, "--device", disk.node, "--rw", rw,
+		for disk in disks:
+		    disk.write("tally/profile", "linux-5.0")
+		before = {disk: disk.stat() for disk in disks}
+		jobs = [subprocess.Popen([tool, "run", "--engine", engine, "--device", disks[0].node, "--rw", rw,
 		                          "--bs", "4096", "--jobs", "2", "--runtime", "60", "--json"],
 		                         stdout=subprocess.PIPE)
 		        for engine, rw in (("kernel", "randwrite"), ("psync", "randread"))]
+		def grown(disk):
+		    return [now - then for then, now in zip(before[disk], disk.stat())]
 		def busy():
-		    now = disk.stat()
-		    return now[0] - before[0] > 200 and now[4] - before[4] > 200
+		    return all(grown(disk)[0] > 200 and grown(disk)[4] > 200 for disk in disks)
 		wait_until(busy, "load")
 		def turn(value):
 		    with open("/sys/devices/system/cpu/cpu1/online", "w") as f:
@@ -223,10 +226,11 @@ test_M01_CPU_hotplug_under_load()
 		    for i in range(10):
 		        turn("0")
 		        same("0", open("/sys/devices/system/cpu/online").read().strip())
-		        disk.write("tally/profile", ("linux-4.20", "linux-6.10")[i % 2])
+		        disks[i % 2].write("tally/profile", ("linux-4.20", "linux-6.10")[i // 2 % 2])
 		        turn("1")
-		        disk.write("tally/profile", "linux-5.0")
-		        assert sum(map(int, disk.inflight().split())) <= 4, disk.inflight()
+		        disks[i % 2].write("tally/profile", "linux-5.0")
+		        for disk in disks:
+		            assert sum(map(int, disk.inflight().split())) <= 4, disk.inflight()
 		finally:
 		    turn("1")
 		same([None] * len(jobs), [job.poll() for job in jobs], "jobs that have ended")
@@ -237,13 +241,67 @@ test_M01_CPU_hotplug_under_load()
 		    report = json.loads(job.communicate(timeout=60)[0])
 		    same(0, report["total"]["total_err"])
 		    for rw in done:
-		        done[rw] += report["total"][rw]["total_ios"]
-		wait_until(lambda: disk.inflight() == "0 0", "end of all I/O")
-		after = disk.stat()
-		# What a kernel thread had in flight at the signal may have ended after the report.
-		for rw, ios, late in (("read", 0, 0), ("write", 4, 2)):
-		    counted = after[ios] - before[ios]
-		    assert 0 <= counted - done[rw] <= late, f"{counted} {rw}s counted, {done[rw]} done"
+		        ios = report["total"][rw]["total_ios"]
+		        same(ios, sum(one[rw]["total_ios"] for one in report["jobs"]), "all jobs together")
+		        done[rw] += ios
+		for disk in disks:
+		    wait_until(lambda: disk.inflight() == "0 0", "end of all I/O")
+		    # What a kernel thread had in flight at the signal may have ended after the report.
+		    for rw, ios, late in (("read", 0, 0), ("write", 4, 2)):
+		        counted = grown(disk)[ios]
+		        assert 0 <= counted - done[rw] <= late, \
+		            f"{disk.name}: {counted} {rw}s counted, {done[rw]} done"
+	END
+	tallyctl suspend m # ends
+	in_flight m '0 0'
+	tallyctl resume m
+}
+
+# A reader that waits for a switch, which waits for I/O in flight: signals that
+# it handles, and those that stop it, are no I/O errors.
+test_E08_signals_while_a_switch_waits()
+{
+	load_modules
+	python <<-'END'
+		import signal, subprocess
+		from blktally import *
+		control = Control()
+		low = Disk.add(control, name="low", sectors=8, backing="null", completion="timer",
+		               completion_ns=4 * 10**9, profile="linux-5.0")
+		disks = [low, Disk.map(control, "up", f"0 8 linear {low.number()} 0\n", "linux-5.0")]
+		settle()
+		def waits(pid, where=""):
+		    with open(f"/proc/{pid}/stat") as f, open(f"/proc/{pid}/wchan") as wchan:
+		        return f.read().rsplit(") ")[-1][0] == "D" and where in wchan.read()
+		for disk in disks:
+		    wait_until(lambda: disk.inflight() == "0 0", "idle")
+		    aio = Aio(disk.node)
+		    aio.submit(True)
+		    same("0 1", disk.inflight())
+		    switch = subprocess.Popen(["sh", "-c", f"echo native >{disk.sysfs}/tally/profile"])
+		    # Before the switch has begun its wait a reader would go through.
+		    if disk is low:
+		        wait_until(lambda: "freeze" in open(f"/proc/{switch.pid}/wchan").read(), "the switch waits")
+		    else:
+		        wait_until(lambda: waits(switch.pid), "the switch waits")
+		    mark = f"{os.environ['TMP']}/{disk.name}"
+		    reader = subprocess.Popen(["tests/vm/tools/disk_io.py", "read", disk.node, "0", mark],
+		                              stdout=subprocess.PIPE, text=True)
+		    wait_until(lambda: os.path.exists(mark), "the reader starts")
+		    wait_until(lambda: waits(reader.pid), "the reader waits")
+		    same("0 1", disk.inflight(), "the reader does not get through")
+		    same(0, aio.reap(), "the write is still in flight, or this proves nothing")
+		    for number in (signal.SIGUSR1, signal.SIGSTOP, signal.SIGCONT, signal.SIGUSR1):
+		        reader.send_signal(number)
+		    same(None, reader.poll(), "the reader still waits")
+		    same(1, aio.reap(1))
+		    same(0, switch.wait())
+		    got, signals = reader.communicate(timeout=60)[0].split()
+		    same("4096", got, f"{disk.name}: what was read")
+		    assert signals in ("1", "2"), signals
+		    same("native", disk.read("tally/profile"))
+		    aio.close()
+		    same("0 0", disk.inflight())
 	END
 }
 

@@ -222,6 +222,131 @@ test_Q03_SIGINT_ends_it()
 	rmmod tally_gen
 }
 
+# The device does nothing: the command ends all the same, the threads when it goes on.
+test_Q03_SIGINT_while_the_device_is_suspended()
+{
+	load_modules
+	tallyctl ram add low --size 1M
+	tallyctl create m --table "0 2048 linear $(dev_of low) 0" --profile linux-5.0
+	settle
+	tallyctl suspend m
+	python "$(disk_of m)" <<-'END'
+		import json, signal, subprocess, sys
+		from blktally import *
+		disk = Disk(sys.argv[1])
+		tool = os.environ["BIN"] + "/tallybench/tallybench"
+		job = subprocess.Popen([tool, "run", "--engine", "kernel", "--device", disk.node, "--jobs", "2",
+		                        "--depth", "3", "--runtime", "600", "--json"],
+		                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+		def threads():
+		    with open("/sys/module/tally_gen/refcnt") as f:
+		        return int(f.read())
+		wait_until(lambda: threads() >= 2, "threads")
+		job.send_signal(signal.SIGINT)
+		out, err = job.communicate(timeout=30)
+		same(128 + signal.SIGINT, job.returncode, err)
+		report = json.loads(out)
+		same((True, signal.SIGINT, 0, 0), (report["partial"], report["signal"],
+		                                   report["total"]["read"]["total_ios"],
+		                                   report["total"]["total_err"]))
+		same("0 0", disk.inflight())
+	END
+	tallyctl resume m
+	wait_until no_references tally_gen
+	wait_until in_flight m '0 0'
+	settle
+	tallyctl remove m
+}
+
+# A window that changes its size, and a debugger or a shell that stops the job.
+test_Q01_signals_that_are_not_for_it()
+{
+	load_modules
+	tallyctl ram add disk --size 1M --profile linux-5.0
+	settle
+	python "$(disk_of disk)" <<-'END'
+		import json, signal, subprocess, sys
+		from blktally import *
+		disk = Disk(sys.argv[1])
+		tool = os.environ["BIN"] + "/tallybench/tallybench"
+		for engine, anew in (("psync", 0), ("kernel", 1)):
+		    before = disk.stat()[0]
+		    job = subprocess.Popen([tool, "run", "--engine", engine, "--device", disk.node, "--runtime", "3",
+		                            "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+		    wait_until(lambda: disk.stat()[0] > before + 20, "I/O")
+		    for number in (signal.SIGWINCH, signal.SIGSTOP, signal.SIGCONT):
+		        job.send_signal(number)
+		        time.sleep(0.1)
+		    out, err = job.communicate(timeout=60)
+		    same(0, job.returncode, f"{engine}: {err}")
+		    report = json.loads(out)
+		    same((False, 0), (report["partial"], report["total"]["total_err"]), engine)
+		    assert report["total"]["ns"] >= 2.9e9, report["total"]["ns"]
+		    same(anew, len([text for text in report["messages"] if "began anew" in text]), engine)
+	END
+}
+
+# Depths that are no powers of two, up to the limit: all of it is in flight.
+test_P09_odd_depths_are_reached()
+{
+	local depth
+	load_modules
+	tallyctl ram add disk --size 4K --backing null --completion timer \
+		--completion-ns 3000000000 --profile linux-4.20
+	settle
+	for depth in 3 100 1000 4095; do
+		tallybench run --engine kernel --device "$(node_of disk)" --depth $depth \
+			--ios $((depth + 1)) --json >"$tmp/json" &
+		wait_until in_flight disk "$depth 0"
+		wait $!
+		same "$((depth + 1)) 0" "$(report 'str(d["total"]["read"]["total_ios"]) + " " + str(d["total"]["total_err"])')"
+		same "0 0" "$(sysfs disk inflight)"
+	done
+}
+
+test_Q08_many_jobs()
+{
+	local node
+	load_modules
+	tallyctl ram add disk --size 1M --profile linux-5.0
+	node=$(node_of disk)
+	settle
+	bench disk --jobs 500 --ios 2
+	same '500 1000' "$(report 'str(len(d["jobs"])) + " " + str(d["total"]["read"]["total_ios"])')"
+	# The time is that of the I/O, from the first that starts.
+	same True "$(report 'max(j["ns"] for j in d["jobs"]) <= d["total"]["ns"]')"
+	# Where a user may have few processes the limit is named, and nobody waits.
+	cp "$bin/tallybench/tallybench" "$tmp/bench"
+	chmod -R go+rX "$tmp" "${tmp%/*}"
+	chmod go+r "$node"
+	fails_with 1 'thread|[Rr]esource' setpriv --reuid 65534 --regid 65534 --clear-groups \
+		prlimit --nproc=20 "$tmp/bench" run --engine psync --device "$node" --jobs 200 --ios 1
+}
+
+test_Q06_CPUs_off_line()
+{
+	local last=$(($(nproc) - 1)) cpu=/sys/devices/system/cpu/cpu1/online
+	[[ -e $cpu ]] || skip "one CPU only"
+	load_modules
+	tallyctl ram add disk --size 1M
+	settle
+	trap 'echo 1 >'$cpu EXIT
+	echo 0 >$cpu
+	fails_with 2 'CPU 1 is not on line: 0.* (is|are)' tallybench run --engine kernel \
+		--device "$(node_of disk)" --cpus 1 --ios 1
+	for engine in kernel psync; do
+		tallybench run --engine $engine --device "$(node_of disk)" --jobs 3 --ios 5 --json >"$tmp/json"
+		same False "$(report '1 in [j["cpu"] for j in d["jobs"]]')" "$engine"
+	done
+	if ((last > 1)); then # a number beyond how many there are
+		bench disk --cpus "0,$last" --jobs 2 --ios 5
+		same "[0, $last]" "$(report '[j["cpu"] for j in d["jobs"]]')"
+	fi
+	echo 1 >$cpu
+	bench disk --cpus "$last" --ios 5
+	same "[$last]" "$(report '[j["cpu"] for j in d["jobs"]]')"
+}
+
 test_P07_bad_numbers()
 {
 	local node

@@ -130,6 +130,51 @@ test_discard_loop_under_flips_and_suspends()
 	(($(sysfs m switches) >= 7)) || fail "few switches: $(sysfs m switches)"
 }
 
+# Each is one I/O of the map, and one of each leg, whatever counts it. Four maps
+# share the legs: discards of one device come one after the other.
+test_A11_discards_over_all_legs_count_once()
+{
+	load_modules
+	without_udevd # it reads what somebody has written to
+	python <<-'END'
+		import threading
+		from blktally import *
+		LEGS, MAPS, DISCARDS, LENGTH = 8, 4, 100, 64
+		control = Control()
+		legs = [Disk.add(control, name=f"leg{i}", sectors=LENGTH * MAPS, completion="softirq")
+		        for i in range(LEGS)]
+		maps = [Disk.map(control, f"m{n}", "".join(
+		    f"{i * LENGTH} {LENGTH} linear {leg.number()} {n * LENGTH}\n" for i, leg in enumerate(legs)))
+		        for n in range(MAPS)]
+		settle()
+		errors = []
+		def discard(disk):
+		    fd = os.open(disk.node, os.O_RDWR)
+		    errors.extend(block_range(fd, BLKDISCARD, 0, LEGS * LENGTH * 512) for _ in range(DISCARDS))
+		    os.close(fd)
+		settings = [dict(profile=p) for p in PROFILES[1:]] + [
+		    dict(profile="none", inflight="pernode", ticks="exact", clock="ns")]
+		for setting in settings:
+		    for n in range(MAPS):
+		        control.must("SET", set_modes(f"m{n}", **setting))
+		    for i in range(LEGS):
+		        control.must("SET", set_modes(f"leg{i}", **setting))
+		    before = {disk: disk.stat() for disk in legs + maps}
+		    threads = [threading.Thread(target=discard, args=(disk,)) for disk in maps]
+		    for thread in threads: thread.start()
+		    for thread in threads: thread.join()
+		    same([0] * MAPS * DISCARDS, errors)
+		    errors.clear()
+		    for disk in legs + maps:
+		        what = f"{disk.name} under {setting}"
+		        wait_until(lambda: disk.inflight() == "0 0", what)
+		        grown = [now - then for then, now in zip(before[disk], disk.stat())]
+		        count, sectors = (MAPS * DISCARDS, LENGTH) if disk in legs else (DISCARDS, LEGS * LENGTH)
+		        same([0, 0, 0, 0], grown[:3] + grown[4:5], f"reads and writes of {what}")
+		        same([count, 0, count * sectors], grown[11:14], f"discards of {what}")
+	END
+}
+
 # nullb N: /dev/nullbN of 16 MiB with a volatile cache
 nullb()
 {
@@ -263,6 +308,116 @@ test_nowait()
 	in_flight m '0 0'
 }
 
+# Reads and writes that may not wait, while tables and modes come and go on both.
+test_L04_nowait_while_tables_and_modes_change()
+{
+	load_modules
+	python <<-'END'
+		import errno, threading
+		from blktally import *
+		control = Control()
+		low = Disk.add(control, name="low", sectors=4096, completion="softirq")
+		tables = ["0 2048 linear {0} 0\n", "0 9 linear {0} 0\n9 1000 linear {0} 9\n1009 1039 linear {0} 1009\n"]
+		tables = [table.format(low.number()) for table in tables]
+		up = Disk.map(control, "up", tables[0])
+		settle()
+		failed = []
+		over = False
+		def change():
+		    global over
+		    mine = Control()
+		    try:
+		        for n in range(80):
+		            mine.load("up", tables[n % 2])
+		            mine.must("MAP_SUSPEND", ref("up"))
+		            mine.must("MAP_RESUME", ref("up"))
+		            for name in ("up", "low"):
+		                mine.must("SET", set_modes(name, PROFILES[n % len(PROFILES)]))
+		    except BaseException as e:
+		        failed.append(e)
+		    over = True
+		thread = threading.Thread(target=change)
+		thread.start()
+		fds = {disk: os.open(disk.node, os.O_RDWR | os.O_DIRECT) for disk in (low, up)}
+		buffer = direct_buffer(8192)
+		seen = {}
+		while not over:
+		    for disk, fd in fds.items():
+		        for call in (os.preadv, os.pwritev):
+		            try:
+		                result = call(fd, [buffer], 0, os.RWF_NOWAIT)
+		            except OSError as e:
+		                result = errno.errorcode[e.errno]
+		            key = disk.name, call.__name__, result
+		            seen[key] = seen.get(key, 0) + 1
+		thread.join()
+		assert not failed, failed
+		print(seen)
+		for disk, call, result in seen:
+		    # Over a border the first part may have gone through.
+		    assert result in (8192, 4608, "EAGAIN"), seen
+		for disk in fds:
+		    for call in ("preadv", "pwritev"):
+		        assert seen.get((disk.name, call, 8192)), seen
+		    same("0 0", disk.inflight())
+	END
+}
+
+# No disk of ours has queues to poll: at once, or not at all.
+test_L05_polled_io_without_poll_queues()
+{
+	load_modules
+	python <<-'END'
+		import errno
+		from blktally import *
+		control = Control()
+		low = Disk.add(control, name="low", sectors=4096, completion="timer", completion_ns=10**6)
+		up = Disk.map(control, "up", f"0 9 linear {low.number()} 0\n9 2039 linear {low.number()} 9\n")
+		settle()
+		for disk in (low, up):
+		    fd = os.open(disk.node, os.O_RDWR | os.O_DIRECT)
+		    buffer = direct_buffer(8192)
+		    for call in (os.preadv, os.pwritev):
+		        for flags in (os.RWF_HIPRI, os.RWF_HIPRI | os.RWF_NOWAIT):
+		            for offset in (0, 65536):
+		                begun = time.monotonic()
+		                try:
+		                    result = call(fd, [buffer], offset, flags)
+		                except OSError as e:
+		                    result = errno.errorcode[e.errno]
+		                what = f"{call.__name__} of {disk.name} at {offset}, flags {flags}: {result}"
+		                assert result == 8192 or result == "EOPNOTSUPP" or \
+		                    flags & os.RWF_NOWAIT and result in ("EAGAIN", 4608), what
+		                assert time.monotonic() - begun < 5, what
+		                print(what)
+		    os.close(fd)
+		    wait_until(lambda: disk.inflight() == "0 0", "all I/O ends")
+	END
+}
+
+# What file systems think of a map's geometry: nothing to complain about.
+test_K04_mkfs_finds_nothing_odd()
+{
+	local node
+	ram a 320M --store sparse
+	ram b 320M --store sparse
+	map m a 8 320000  b 2048 335000
+	for node in "$(node_of m)" "$(node_of a)"; do
+		# With blocks of 1 KiB, which so small a disk would get, a stride of
+		# one physical block is in order.
+		mkfs.ext4 -b 4096 "$node" >"$tmp/ext4" 2>&1
+		[[ $node != *tmap* ]] || wipefs -qa "$node"
+		not grep -iE 'align|warn|suboptimal|fail' "$tmp/ext4"
+		same '' "$(dumpe2fs -h "$node" 2>/dev/null | grep -iE 'stripe|stride' || true)"
+		[[ $node != *tmap* ]] || { settle && tallyctl remove m; }
+	done
+	map m a 8 320000  b 2048 335000
+	wipefs -qa "$(node_of m)"
+	mkfs.xfs "$(node_of m)" >"$tmp/xfs" 2>&1
+	not grep -iE 'align|warn|suboptimal|fail' "$tmp/xfs"
+	matches 'sunit=0 +swidth=0' "$(<"$tmp/xfs")"
+}
+
 # same_size BYTES WHERE: seen everywhere
 same_size()
 {
@@ -296,6 +451,36 @@ test_N05_size_of_all_segments()
 	reload m a 0 1000
 	same_size 512000 'when smaller'
 	exec 3<&-
+}
+
+# A map has none, so no partition of it can be out of line with its blocks.
+test_N01_no_partitions_on_a_map()
+{
+	local m
+	ram big 1M --block-size 4096
+	map m big 0 2048
+	m=$(node_of m)
+	refused 'Invalid argument' addpart "$m" 1 8 8
+	refused 'Invalid argument' addpart "$m" 1 8 9
+	# Nor by a table on the disk: one partition from sector 8 on, 2040 long.
+	{
+		head -c 446 /dev/zero
+		printf '\x00\x00\x00\x00\x83\x00\x00\x00\x01\x00\x00\x00\xff\x00\x00\x00'
+		head -c 48 /dev/zero
+		printf '\x55\xaa'
+		head -c 3584 /dev/zero
+	} | dd of="$m" bs=4096 oflag=direct iflag=fullblock conv=notrunc status=none
+	refused 'Invalid argument' blockdev --rereadpt "$m"
+	tallyctl resume m
+	settle
+	same '' "$(compgen -G "${m}p*" || true)"
+	tallyctl remove m
+	wait_until opened big 0
+	# The disk below takes it, and the last block of the partition can be read.
+	blockdev --rereadpt "$(node_of big)"
+	settle
+	same $((255 * 4096)) "$(blockdev --getsize64 "$(node_of big)p1")"
+	same 4096 "$(dd if="$(node_of big)p1" bs=4096 skip=254 iflag=direct status=none | wc -c)"
 }
 
 test_read_only()
@@ -368,7 +553,7 @@ test_K06_block_size_of_an_open_map_stays()
 }
 
 # What load found may be otherwise by the time of the resume.
-test_K02_resume_looks_at_the_lowers_again()
+test_resume_looks_at_the_lowers_again()
 {
 	ram a 4M
 	map low a 0 8192

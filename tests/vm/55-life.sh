@@ -95,6 +95,36 @@ test_E01_any_order_without_a_table()
 	wait_until opened a 0
 }
 
+# Accounting is switched on a map that has no table, or is losing it.
+test_E01_switches_without_a_table()
+{
+	local profile stop=$tmp/stop
+	ram a 1M
+	tallyctl create m --notable
+	for profile in "${profiles[@]}"; do
+		sysfs m profile "$profile"
+		same "$profile" "$(sysfs m effective)"
+		same '0 0' "$(sysfs m inflight)"
+	done
+	same 6 "$(sysfs m switches)"
+	tallyctl suspend m
+	tallyctl set m linux-5.0
+	fails_with 1 'no table' tallyctl resume m
+	sysfs m mode_ticks exact
+	same custom "$(sysfs m profile)"
+	# While another process loads, suspends, resumes and clears.
+	flip m "$stop" "${profiles[@]}" &
+	"$tools/orders.py" m "$(dev_of a)" race 3
+	end_flips "$stop" 1
+	in_flight m '0 0'
+	reload m a 0 64
+	write_pattern /dev/blktally/m 1 0 32768
+	check_pattern "$(node_of a)" 1 0 32768
+	settle
+	tallyctl remove m
+	wait_until opened a 0
+}
+
 # verify_with_fio NODE: random writes, verified as they go and at the end
 verify_with_fio()
 {
@@ -254,6 +284,137 @@ test_two_maps_share_a_disk()
 	tallyctl remove n
 	wait_until opened a 0
 	blkdiscard -f "$(node_of a)"
+}
+
+# The disk below goes by force: what is above fails its I/O, and can be removed.
+test_F06_lower_is_taken_away()
+{
+	local m=/dev/blktally/m table
+	ram a 2M --completion softirq
+	ram b 1M
+	map m a 0 2048  b 0 2048
+	map up m 0 4096
+	tallyctl set m linux-6.10
+	table=$(tallyctl table m)
+	write_pattern /dev/blktally/up 1 0 2097152
+	(
+		set +E
+		while dd if=/dev/zero of=/dev/blktally/up bs=4k count=64 oflag=direct conv=notrunc \
+			status=none; do :; done 2>"$tmp/writer"
+	) &
+	wait_until busy m
+	tallyctl ram remove -f a
+	wait
+	matches 'Input/output error|No such device' "$(<"$tmp/writer")"
+	in_flight m '0 0'
+	same "$table" "$(tallyctl table m)"
+	refused 'Input/output error|No such device' \
+		dd if=$m of=/dev/null bs=4k count=1 iflag=direct
+	refused 'Input/output error|No such device' \
+		dd if=/dev/zero of=/dev/blktally/up bs=4k count=1 oflag=direct conv=notrunc
+	cmp <(pattern 1 2097152 | tail -c 1048576) \
+		<(dd if=$m bs=64k skip=16 iflag=direct status=none) # the other leg is there
+	tallyctl suspend m
+	tallyctl resume m
+	# Its name is free, its data are gone, and a table of the new disk works.
+	ram a 2M
+	fails_with 1 'm is open' tallyctl remove m
+	settle
+	tallyctl remove up
+	settle
+	reload m a 0 4096
+	write_pattern $m 2 0 2097152
+	check_pattern "$(node_of a)" 2 0 2097152
+	settle
+	tallyctl remove m
+	tallyctl ram remove a
+	tallyctl ram remove b
+	no_trace_left
+}
+
+busy() { (($(writes "$1") > 100)); }
+
+# Traced when they go, and made again under the same name: nothing stays behind
+# for the next of the name to fall over (the log says so if it does).
+test_F09_removed_while_traced()
+{
+	local debug=/sys/kernel/debug
+	[[ -d $debug/block ]] || mount -t debugfs debugfs $debug
+	load_modules
+	without_udevd
+	python <<-'END'
+		import errno
+		from blktally import *
+		SETUP, START = 0xC0481273, 0x1274
+		DEBUG = "/sys/kernel/debug/block"
+		control = Control()
+		def trace(disk):
+		    fd = os.open(disk.node, os.O_RDWR | os.O_DIRECT)
+		    setup = bytearray(struct.pack("<32sHxxIIxxxxQQIxxxx", b"", 0xFFFF, 4096, 2, 0, 0, 0))
+		    try:
+		        fcntl.ioctl(fd, SETUP, setup)
+		    except OSError as e:
+		        assert e.errno == errno.ENOTTY, e
+		        print("the kernel traces no block devices")
+		        raise SystemExit(77)
+		    fcntl.ioctl(fd, START, 0)
+		    os.preadv(fd, [direct_buffer(4096)], 0)
+		    os.pwritev(fd, [direct_buffer(4096)], 0)
+		    os.close(fd)
+		    assert os.path.exists(f"{DEBUG}/{disk.name}/trace0"), f"{disk.name} is not traced"
+		for n in range(50):
+		    low = Disk.add(control, name="low")
+		    up = Disk.map(control, "up", f"0 2048 linear {low.number()} 0\n", "linux-5.0")
+		    same(("tram0", "tmap0"), (low.name, up.name), f"round {n}")
+		    for disk in (up, low):
+		        trace(disk)
+		    control.must("MAP_REMOVE", ref("up"))
+		    wait_until(lambda: control.call("RAM_REMOVE", ref("low"))[0] == 0, "removal")
+		    for disk in (up, low):
+		        wait_until(lambda: not os.path.exists(f"{DEBUG}/{disk.name}"), f"{disk.name} leaves debugfs")
+	END
+	no_trace_left
+}
+
+# A scan for partitions holds the lower's lock while its I/O takes long, or waits
+# for a resume; a map that is made over it meanwhile waits, and both end.
+test_N04_scan_while_a_map_is_made_over_it()
+{
+	local scan maker slow
+	ram slow 32K --completion timer --completion-ns 1500000000
+	slow=$(node_of slow)
+	settle
+	blockdev --rereadpt "$slow" 2>"$tmp/scan" &
+	scan=$!
+	map m slow 0 64 &
+	maker=$!
+	wait $maker
+	wait $scan || matches 'busy' "$(<"$tmp/scan")" # who came first
+
+	# A loop device scans what lies behind a suspended map.
+	local loop
+	modprobe loop
+	settle
+	loop=$(losetup --show -f "$(node_of m)")
+	settle
+	tallyctl suspend m
+	partx -u "$loop" >"$tmp/partx" 2>&1 &
+	scan=$!
+	wait_until asleep $scan
+	tallyctl create up --notable
+	load up m 0 8 & # m is held open, and its I/O deferred
+	maker=$!
+	tallyctl info up >/dev/null
+	tallyctl resume m
+	wait $maker
+	wait $scan || : # no partitions is no success
+	tallyctl resume up
+	losetup -d "$loop"
+	settle
+	tallyctl remove up
+	wait_until opened m 0
+	tallyctl remove m
+	wait_until opened slow 0
 }
 
 # loop_refused NAME LOWER: and both tables, and I/O, are as before

@@ -86,6 +86,35 @@ test_D03_O04_odd_names_without_the_rule()
 	odd_names 'xx yy' 'a"\b'
 }
 
+# Made and removed without the tool: udevd has nothing but our rule and tally/name.
+test_D03_odd_names_by_ioctl()
+{
+	udev_runs || skip 'udevd does not run'
+	load_modules
+	python <<-'END'
+		import glob
+		from blktally import *
+		control = Control()
+		def links():
+		    return {os.path.basename(path): os.path.basename(os.readlink(path))
+		            for path in glob.glob("/dev/blktally/*") if os.path.islink(path)}
+		for name, link in (("xx yy", r"xx\x20yy"), ('a"b', r"a\x22b"), ("c\\d", r"c\x5cd"), ("%s$x", r"\x25s\x24x")):
+		    low = Disk.add(control, name=name)
+		    settle()
+		    same({link: low.name}, links(), f"RAM disk {name!r}")
+		    up = Disk.map(control, name + "2", f"0 8 linear {low.number()} 0\n")
+		    settle()
+		    same({link: low.name, link + "2": up.name}, links(), f"map {name + '2'!r}")
+		    control.must("MAP_REMOVE", ref(name + "2"))
+		    settle()
+		    same({link: low.name}, links(), f"after map {name + '2'!r}")
+		    control.remove(name)
+		    settle()
+		    same({}, links(), f"after RAM disk {name!r}")
+	END
+	no_trace_left
+}
+
 test_D10_odd_uuid()
 {
 	local uuid='a b"\ü/'

@@ -32,3 +32,29 @@ test_generator() { faults generator; }
 test_control_and_listings() { faults control_and_listings; }
 test_module_load() { faults module_load; }
 test_peers() { faults peers; }
+
+# A time-out that the block layer fakes is one of requests; bio disks have none to lose.
+test_G08_faked_time_outs()
+{
+	local disk dir=$debug/fail_io_timeout
+	load_modules
+	tallyctl ram add disk --size 1M --profile linux-5.0
+	tallyctl create m --table "0 2048 linear $(dev_of disk) 0" --profile linux-6.10
+	settle
+	echo 100 >$dir/probability
+	echo 1 >$dir/interval
+	echo 10 >$dir/times
+	for disk in m disk; do
+		echo 1 >"/sys/block/$(disk_of $disk)/io-timeout-fail"
+	done
+	for disk in m disk; do
+		dd if="/dev/blktally/$disk" of=/dev/null bs=4k count=20 iflag=direct status=none
+		write_pattern "/dev/blktally/$disk" 1 0 65536
+		check_pattern "/dev/blktally/$disk" 1 0 65536
+		blkdiscard -f -l 65536 "/dev/blktally/m"
+		same '0 0' "$(sysfs $disk inflight)"
+	done
+	echo 0 >$dir/probability
+	tallyctl suspend m # nothing is lost that it would wait for
+	tallyctl resume m
+}

@@ -73,9 +73,11 @@ def request(nr, size, direction=3, kind=IOC_TYPE):
 class Buffer:
     """Memory that ends at a page that may not be touched."""
 
+    flags = mmap.MAP_SHARED
+
     def __init__(self, size):
         self.pages = (size + mmap.PAGESIZE - 1) // mmap.PAGESIZE * mmap.PAGESIZE
-        self.map = mmap.mmap(-1, self.pages + mmap.PAGESIZE)
+        self.map = mmap.mmap(-1, self.pages + mmap.PAGESIZE, self.flags)
         self.base = ctypes.addressof(ctypes.c_char.from_buffer(self.map))
         guard = ctypes.c_void_p(self.base + self.pages)
         assert libc.mprotect(guard, ctypes.c_size_t(mmap.PAGESIZE), 0) == 0
@@ -132,6 +134,10 @@ class Control:
         if why is not None:
             assert why in self.reason, f"{name}: nothing like {why!r} in {self.reason!r}"
 
+    def load(self, name, table):
+        data = ctypes.create_string_buffer(table.encode())
+        self.must("MAP_LOAD", ref(name) + struct.pack("<QII", ctypes.addressof(data), len(table), 0))
+
     def remove(self, name):
         settle()  # who looks at a new disk has it open
         self.must("RAM_REMOVE", ref(name))
@@ -173,7 +179,7 @@ def set_modes(name, profile="", inflight="", pending="", ticks="", clock=""):
 
 
 class Disk:
-    """A RAM or null disk, by its kernel name."""
+    """A disk of ours, by its kernel name."""
 
     def __init__(self, name):
         self.name = name
@@ -184,6 +190,17 @@ class Disk:
     def add(cls, control, **options):
         out = control.must("RAM_ADD", ram_add(**options))
         return cls(out[264:296].split(b"\0")[0].decode())
+
+    @classmethod
+    def map(cls, control, name, table, profile=""):
+        """A mapped device with a live table."""
+        out = control.must("MAP_CREATE", text(name, 128) + text("", 136) + text(profile, 32))
+        control.load(name, table)
+        control.must("MAP_RESUME", ref(name))
+        return cls(out[328:360].split(b"\0")[0].decode())
+
+    def number(self):
+        return self.read("dev")
 
     def read(self, file):
         with open(f"{self.sysfs}/{file}", encoding="utf-8") as f:
