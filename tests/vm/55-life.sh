@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="a map's life: suspend, reload, remove, who holds what, switches under load"
-LONG="depth_of_eight"
+LONG="depth_of_eight N04_scan_while_a_map_is_made_over_it"
 
 # shellcheck source=tests/vm/maps.sh
 . tests/vm/maps.sh
