@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="names and links, whoever makes them: udevd with and without our rule, or the tool"
-LONG="link_is_there_at_once_without_the_rule D03_O04_odd_names_without_the_rule D03_odd_names_by_ioctl"
+LONG="link_is_there_at_once_without_the_rule D03_O04_odd_names_without_the_rule"
 
 # shellcheck source=tests/vm/maps.sh
 . tests/vm/maps.sh

@@ -11,7 +11,7 @@ with_rule()
 {
 	udev_runs || return 0
 	mkdir -p "${rule%/*}"
-	sed "s|@TALLY_UDEV_PROGRAM@|$PWD/$bin/tallyctl/tallyctl|" udev/60-blktally.rules.in >"$rule"
+	sed "s|@TALLY_UDEV_PROGRAM@|$(realpath "$bin")/tallyctl/tallyctl|" udev/60-blktally.rules.in >"$rule"
 	udevadm control --reload
 }
 
