@@ -327,7 +327,7 @@ test_L04_nowait_while_tables_and_modes_change()
 		    global over
 		    mine = Control()
 		    try:
-		        for n in range(80):
+		        for n in range(40): # seconds each on the debug kernel
 		            mine.load("up", tables[n % 2])
 		            mine.must("MAP_SUSPEND", ref("up"))
 		            mine.must("MAP_RESUME", ref("up"))

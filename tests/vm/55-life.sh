@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="a map's life: suspend, reload, remove, who holds what, switches under load"
-LONG="depth_of_eight N04_scan_while_a_map_is_made_over_it"
+LONG="depth_of_eight"
 
 # shellcheck source=tests/vm/maps.sh
 . tests/vm/maps.sh
@@ -376,8 +376,8 @@ test_F09_removed_while_traced()
 	no_trace_left
 }
 
-# A scan for partitions holds the lower's lock while its I/O takes long; a map that
-# is made over it meanwhile waits, and both end.
+# A scan for partitions holds the lower's lock while its I/O takes long, or waits
+# for a resume; a map that is made over it meanwhile waits, and both end.
 test_N04_scan_while_a_map_is_made_over_it()
 {
 	local scan maker slow
@@ -391,6 +391,30 @@ test_N04_scan_while_a_map_is_made_over_it()
 	wait $maker
 	wait $scan || matches 'busy' "$(<"$tmp/scan")" # who came first
 
+	# The kernel scans what lies behind a suspended map.
+	local loop
+	modprobe loop
+	settle
+	loop=$(losetup -P --show -f "$(node_of m)")
+	settle
+	blockdev --flushbufs "$loop"
+	blockdev --flushbufs "$(node_of m)"
+	tallyctl suspend m
+	blockdev --rereadpt "$loop" &
+	scan=$!
+	wait_until asleep $scan
+	tallyctl create up --notable
+	load up m 0 8 & # m is held open, and its I/O deferred
+	maker=$!
+	tallyctl info up >/dev/null
+	tallyctl resume m
+	wait $maker
+	wait $scan
+	tallyctl resume up
+	losetup -d "$loop"
+	settle
+	tallyctl remove up
+	wait_until opened m 0
 	tallyctl remove m
 	wait_until opened slow 0
 }
