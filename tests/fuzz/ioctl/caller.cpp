@@ -138,7 +138,9 @@ int Caller::send(Request& rq) {
     int error = 0;
     const auto call = [&] {
         activity_.begin(rq.command->name, rq.request, rq.bytes);
+        const auto begin = Activity::Clock::now();
         error = ::ioctl(world_.control, rq.request, at_self_.address) ? errno : 0;
+        took_ = Activity::Clock::now() - begin;
         activity_.end();
     };
     std::span<uint8_t> prey = at_self_.inside.first(rq.command->size);
@@ -260,7 +262,7 @@ void Caller::one_call() {
     tame(rq);
     place(rq);
     const int error = send(rq);
-    world_.counts.add(*rq.command, error);
+    world_.counts.add(*rq.command, error, took_);
     check(rq, error);
     learn(rq, error);
 }

@@ -30,6 +30,7 @@ private:
     Random random_;
     Activity activity_;
     bool all_reached_ = false;
+    Activity::Clock::duration took_{}; // the last call
 
     Arena self_{2}, reason_{1}, out_{5}, text_{40}, cpus_{1}, threads_{1};
     Placed at_self_, at_reason_, at_out_;

@@ -24,10 +24,15 @@ bool among(std::span<const int> list, int error) {
 
 } // namespace
 
-Counts::Counts() : counts_(commands().size()) {}
+Counts::Counts() : counts_(commands().size()), times_(commands().size()) {}
 
-void Counts::add(const Command& c, int error) {
+void Counts::add(const Command& c, int error, std::chrono::nanoseconds took) {
     counts_[index_of(c)][slot(error)]++;
+    Time& time = times_[index_of(c)];
+    time.sum += took.count();
+    for (int64_t most = time.longest; took.count() > most;)
+        if (time.longest.compare_exchange_weak(most, took.count()))
+            break;
     calls_++;
 }
 
@@ -64,6 +69,23 @@ void Counts::print(const char* name, const Row& row) {
     std::printf("\n");
 }
 
+// What makes a run slow, and how near it came to what counts as a hang.
+void Counts::print_times() const {
+    constexpr double MS = 1e-6;
+    for (const Command& c : commands()) {
+        uint64_t calls = 0;
+        for (const auto& count : counts_[index_of(c)])
+            calls += count;
+        const Time& time = times_[index_of(c)];
+        const double sum = static_cast<double>(time.sum) * MS;
+        std::printf("%-12s  %.3f ms each, %.0f ms the longest, %.1f s together\n",
+                    c.name,
+                    calls ? sum / static_cast<double>(calls) : 0,
+                    static_cast<double>(time.longest) * MS,
+                    sum / 1000);
+    }
+}
+
 std::vector<std::string> Counts::faults() const {
     std::vector<std::string> some;
     const auto wanted = static_cast<uint64_t>(static_cast<double>(calls()) * WANTED_PERCENT / 100);
@@ -94,6 +116,7 @@ bool Counts::report() const {
     for (const Command& c : commands())
         print(c.name, counts_[index_of(c)]);
     print("sysfs store", stores_);
+    print_times();
     std::printf("runs ended by a signal: %" PRIu64 "\n", interrupted_.load());
     for (const Command& c : commands())
         for (const Spared& s : spared(c))

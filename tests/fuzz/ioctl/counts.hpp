@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -22,7 +23,7 @@ public:
 
     Counts();
 
-    void add(const Command& c, int error);
+    void add(const Command& c, int error, std::chrono::nanoseconds took);
     void add_store(int error) { stores_[slot(error)]++; }
     void interrupted() { interrupted_++; }
     // Something that must never be, for the list at the end; the first few are kept.
@@ -44,9 +45,14 @@ private:
         return static_cast<size_t>(error) < ERRORS ? error : ERRORS - 1;
     }
     static void print(const char* name, const Row& row);
+    void print_times() const;
     std::vector<std::string> faults() const;
 
     std::vector<Row> counts_;
+    struct Time {
+        std::atomic<int64_t> sum{0}, longest{0}; // ns
+    };
+    std::vector<Time> times_;
     Row stores_{};
     std::atomic<uint64_t> calls_{0}, interrupted_{0}, complaints_{0};
     mutable std::mutex lock_; // the texts

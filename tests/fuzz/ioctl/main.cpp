@@ -20,6 +20,8 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
+constexpr std::chrono::seconds PROGRESS{20};
+
 constexpr const char* USAGE =
     "usage: tally-ioctl-fuzz [--seed N] [--calls N] [--seconds N] [--callers N]\n"
     "exit status: 0 nothing wrong, 1 a fault (also with fewer than some 10,000 calls, which\n"
@@ -95,8 +97,18 @@ void work(const World& world, const Options& o) {
     {
         std::jthread signals(send_signals, std::cref(ids), seeds.next());
         // The signaller needs threads that can still be asked for: it goes before they do.
-        while (left > 0 && Clock::now() < end)
+        const auto begin = Clock::now();
+        auto next = begin + PROGRESS;
+        while (left > 0 && Clock::now() < end) {
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            if (Clock::now() < next)
+                continue;
+            std::printf("after %.0f s: %llu calls\n",
+                        std::chrono::duration<double>(Clock::now() - begin).count(),
+                        static_cast<unsigned long long>(world.counts.calls()));
+            std::fflush(stdout);
+            next += PROGRESS;
+        }
     }
     for (auto& thread : calling)
         thread.join();
