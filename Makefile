@@ -79,9 +79,10 @@ check-perf: ## instructions per I/O against their limits
 	scripts/check modules perf
 check-fuzz: ## fuzzing of the readers of text, for a minute (tests/fuzz/run --seconds N: longer)
 	scripts/check fuzz
-check-mutants: ## are the counting core's tests able to fail? (2 minutes, not in check)
+check-mutants: ## are the tests of counting and drain able to fail? (4 minutes, not in check)
 	cmake --preset release >/dev/null
-	tests/unit/acct/mutants.py build/user-release
+	cmake --preset tsan >/dev/null
+	tests/unit/mutants.py
 
 .PHONY: debug-kernel race-kernel check-debug check-long
 debug-kernel: ## build the newest kernel with every checker on (once; about 20 minutes)

@@ -23,7 +23,7 @@ static __always_inline bool drain_tryget(struct percpu_ref *ref)
 		preempt_enable();
 		/*
 		 * What was changed while drained is seen after this: pairs with
-		 * the barrier in undrain().  The slow path is ordered by itself.
+		 * the barrier in drain_open().  The slow path is ordered by itself.
 		 */
 		smp_rmb();
 		return true;
@@ -45,6 +45,26 @@ static __always_inline void drain_put(struct percpu_ref *ref)
 	}
 	preempt_enable();
 	percpu_ref_put(ref);
+}
+
+/*
+ * Whether the last reference of a killed ref is gone.  What was done under the
+ * references is seen then: pairs with the barrier of the last put, or with the
+ * grace period that came before it.
+ */
+static inline bool drain_is_empty(struct percpu_ref *ref)
+{
+	if (!percpu_ref_is_zero(ref))
+		return false;
+	smp_acquire__after_ctrl_dep();
+	return true;
+}
+
+/* What was changed while drained is seen by whoever gets a reference. */
+static inline void drain_open(struct percpu_ref *ref)
+{
+	smp_mb();	/* pairs with the one in drain_tryget() */
+	percpu_ref_resurrect(ref);
 }
 
 #endif /* TALLY_MAP_DRAIN_H */

@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 
+#include "map/drain.h"
 #include "map/map.h"
 
 #define MAP_INDEX_MAX	((1 << MINORBITS) - 1)
@@ -28,12 +29,7 @@ static void drain_released(struct percpu_ref *ref)
 static void undrain(struct tally_map *m)
 {
 	lockdep_assert_held(&m->lock);
-	/*
-	 * What was changed while drained is seen by whoever gets a reference:
-	 * pairs with the barrier in drain_tryget().
-	 */
-	smp_mb();
-	percpu_ref_resurrect(&m->drain);
+	drain_open(&m->drain);
 
 	spin_lock_irq(&m->defer_lock);
 	bio_list_merge(&m->waited, &m->deferred);
@@ -65,7 +61,7 @@ static int drain(struct tally_map *m)
 {
 	lockdep_assert_held(&m->lock);
 	percpu_ref_kill(&m->drain);
-	if (!wait_event_killable(m->drained, percpu_ref_is_zero(&m->drain))) {
+	if (!wait_event_killable(m->drained, drain_is_empty(&m->drain))) {
 		tally_disk_quiesced(&m->td);
 		return 0;
 	}
@@ -577,7 +573,7 @@ static void take_away(struct tally_map *m)
 	m->gone = true;
 	if (!m->suspended) {
 		percpu_ref_kill(&m->drain);
-		wait_event(m->drained, percpu_ref_is_zero(&m->drain));
+		wait_event(m->drained, drain_is_empty(&m->drain));
 		m->suspended = true;
 	}
 	mutex_unlock(&m->lock);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The names of the kernel that the counting core uses, for user space: kmod/acct/platform.h
 // includes this. Test clocks and the current CPU are set by hand. Words that several CPUs share
-// are accessed atomically, words of one CPU by a plain load and store, so an access from the wrong
-// CPU loses counts, and ThreadSanitizer sees what the kernel's memory model would not allow.
+// are accessed atomically, words of one CPU by a plain load and a store, so that an access from the
+// wrong CPU loses counts. ThreadSanitizer objects to that, and to what a reader does not mark.
 #pragma once
 
 #include <atomic>
@@ -98,7 +98,7 @@ template <class T> T* per_cpu_ptr(T* base, int cpu) {
 template <class T> T* this_cpu_ptr(T* base) { return per_cpu_ptr(base, smp_processor_id()); }
 
 template <class T, class N> void shim_own_add(T* cell, N n) {
-    WRITE_ONCE(*cell, READ_ONCE(*cell) + n);
+    WRITE_ONCE(*cell, *cell + n); // its owner alone writes: nobody can be in between
 }
 #define this_cpu_add(cell, n) shim_own_add(this_cpu_ptr(&(cell)), n)
 #define this_cpu_inc(cell) this_cpu_add(cell, 1)
