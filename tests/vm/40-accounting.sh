@@ -88,6 +88,41 @@ test_A01_in_flight_in_every_combination()
 	END
 }
 
+# The running kernel's count, where an I/O goes to a partition: on that alone, or
+# (with bdev_count_inflight()) on it and on the disk. On the disk each is one.
+test_A01_native_with_partitions()
+{
+	load_modules
+	without_udevd # it reads each partition, and holds what it reads
+	python <<-'END'
+		from blktally import *
+		HOLD = 1.5
+		disk = Disk.add(Control(), sectors=2048, backing="null", completion="timer",
+		                completion_ns=int(HOLD * 1e9))
+		disk.write("tally/profile", "native")
+		for number, start in ((1, 8), (2, 1024)):
+		    subprocess.run(["addpart", disk.node, str(number), str(start), "512"], check=True)
+		whole, first, second = aios = [Aio(disk.node + part) for part in ("", "p1", "p2")]
+		wait_until(lambda: disk.inflight() == "0 0", "idle")
+		for again in range(5):
+		    for aio, write in ((whole, False), (first, True), (second, False), (second, True)):
+		        aio.submit(write)
+		    shown = disk.inflight()
+		    parts = [disk.read(f"{disk.name}{p}/inflight").split() for p in ("p1", "p2")]
+		    early = sum(aio.reap() for aio in aios)
+		    for aio in aios:
+		        aio.drain()
+		    if not early: # only what was in flight all the while proves anything
+		        break
+		assert not early, "I/Os end before they were looked at"
+		same("2 2", shown, "the disk")
+		same([["0", "1"], ["1", "1"]], parts, "the kernel's own, of the partitions")
+		same("0 0", disk.inflight(), "ended")
+		for aio in aios:
+		    aio.close()
+	END
+}
+
 # The same I/O counts on a map and on the disk below: all profiles, and modes
 # that none of them has, each on a pair of its own.
 test_A01_map_shows_what_its_lower_shows()
