@@ -73,6 +73,24 @@ odd_names()
 	no_trace_left
 }
 
+# udevd tells when it is done with a device, rule or not: no time is waited for.
+test_no_wait_for_a_rule_that_is_not_there()
+{
+	local n start took best=100000 waits=1000 # ms that the tool would give udevd
+	load_modules
+	for n in 1 2 3 4 5 6 7 8; do
+		start=${EPOCHREALTIME/./}
+		tallyctl ram add a --size 1M
+		took=$(((${EPOCHREALTIME/./} - start) / 1000))
+		((took >= best)) || best=$took
+		start=${EPOCHREALTIME/./}
+		tallyctl ram remove a
+		took=$(((${EPOCHREALTIME/./} - start) / 1000))
+		((took >= best)) || best=$took
+	done
+	((best < waits)) || fail "the fastest of 16 commands took $best ms"
+}
+
 test_D03_O04_odd_names()
 {
 	# shellcheck disable=SC2016 # as it is

@@ -2,12 +2,12 @@
 #include "blktally/links.hpp"
 
 #include "blktally/error.hpp"
+#include "udev.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
-#include <memory>
 
 #include <fcntl.h>
 #include <libudev.h>
@@ -37,26 +37,6 @@ std::string read_link(const std::string& path) {
 
 // udevd writes the same text, so that it finds its link made already and leaves it alone.
 std::string target_of(const std::string& disk) { return "../" + disk; }
-
-class UdevQueue {
-public:
-    UdevQueue() : udev_(udev_new()), queue_(udev_ ? udev_queue_new(udev_.get()) : nullptr) {}
-
-    int fd() { return queue_ ? udev_queue_get_fd(queue_.get()) : -1; }
-    bool empty() { return !queue_ || udev_queue_get_queue_is_empty(queue_.get()) != 0; }
-    void flush() {
-        if (queue_)
-            udev_queue_flush(queue_.get());
-    }
-
-private:
-    struct Unref {
-        void operator()(udev* udev) const { udev_unref(udev); }
-        void operator()(udev_queue* queue) const { udev_queue_unref(queue); }
-    };
-    std::unique_ptr<udev, Unref> udev_;
-    std::unique_ptr<udev_queue, Unref> queue_;
-};
 
 void drain(int fd) {
     std::array<char, 4096> bytes;
@@ -88,19 +68,27 @@ std::string Links::path(const std::string& name) const {
     return places_.directory + "/" + link_name(name);
 }
 
-Fd Links::lock() const {
+Links::Turn::Turn(Fd lock) : lock_(std::move(lock)), events_(std::make_unique<UdevEvents>()) {}
+Links::Turn::Turn(Turn&&) noexcept = default;
+Links::Turn::~Turn() = default;
+
+Links::Turn Links::lock() const {
     if (mkdir(places_.directory.c_str(), 0755) != 0 && errno != EEXIST)
         throw errno_error(errno, places_.directory);
     Fd lock = Fd::open(places_.lock, O_RDWR | O_CREAT | O_NOFOLLOW, 0600U);
     while (flock(lock.get(), LOCK_EX) != 0)
         if (errno != EINTR)
             throw errno_error(errno, "cannot lock " + places_.lock);
-    return lock;
+    return Turn(std::move(lock));
 }
 
-void Links::ensure(const std::string& name, const std::string& disk, DeviceNumber number) const {
+void Links::ensure(const Turn& turn,
+                   const std::string& name,
+                   const std::string& disk,
+                   DeviceNumber number) const {
     const std::string link = path(name);
-    if (wait_for_udev([&] { return leads_to(link, number); }, places_.idle))
+    const Event added{*turn.events_, "add", disk};
+    if (wait_for_udev([&] { return leads_to(link, number); }, &added))
         return;
     if (read_link(link) != target_of(disk)) {
         if (!read_link(link).empty()) // of a device that went away without us
@@ -112,28 +100,28 @@ void Links::ensure(const std::string& name, const std::string& disk, DeviceNumbe
         throw Error(ENOENT, link + " does not lead to the device: is devtmpfs mounted on /dev?");
 }
 
-void Links::remove(const std::string& name, const std::string& disk) const {
+void Links::remove(const Turn& turn, const std::string& name, const std::string& disk) const {
     const std::string link = path(name);
     auto gone = [&] { return read_link(link) != target_of(disk); };
-    if (wait_for_udev(gone, places_.idle) || gone())
+    const Event removed{*turn.events_, "remove", disk};
+    if (wait_for_udev(gone, &removed) || gone())
         return;
     if (unlink(link.c_str()) != 0 && errno != ENOENT)
         throw errno_error(errno, "cannot remove the link " + link);
 }
 
 bool Links::settle() const {
-    if (access(places_.udev_control.c_str(), F_OK) != 0 || UdevQueue().empty())
+    if (!udev_runs(places_.udev_control) || UdevQueue().empty())
         return false;
-    wait_for_udev([] { return false; }, std::chrono::milliseconds(0));
+    wait_for_udev([] { return false; }, nullptr);
     return true;
 }
 
-// True: done() came true. False: udevd does not run, has nothing to do and has had the time `idle`
-// to hear of the event, or is too slow.
-bool Links::wait_for_udev(const std::function<bool()>& done,
-                          std::chrono::milliseconds idle_time) const {
+// True: done() came true. False: udevd does not run, is done with the event (without one: with all
+// it had to do), has nothing to do and has had the time to hear of the event, or is too slow.
+bool Links::wait_for_udev(const std::function<bool()>& done, const Event* event) const {
     using Clock = std::chrono::steady_clock;
-    if (access(places_.udev_control.c_str(), F_OK) != 0)
+    if (!udev_runs(places_.udev_control))
         return false;
 
     Fd watch(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
@@ -144,17 +132,20 @@ bool Links::wait_for_udev(const std::function<bool()>& done,
     UdevQueue queue;
     const Clock::time_point start = Clock::now();
     for (;;) {
+        const bool past = !event || event->events.done_with(event->action, event->disk);
         // While udevd is busy, what is there may still be undone by an event of an earlier device.
         const bool idle = queue.empty();
         if (idle && done())
             return true;
-        const Clock::time_point until = start + (idle ? idle_time : places_.busy);
+        const Clock::time_point until = start + (idle ? places_.idle : places_.busy);
         const Clock::time_point now = Clock::now();
-        if (now >= until)
+        if ((idle && past) || now >= until)
             return false;
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now);
-        std::array<pollfd, 2> events{pollfd{watch.get(), POLLIN, 0}, pollfd{queue.fd(), POLLIN, 0}};
-        poll(events.data(), events.size(), static_cast<int>(left.count()));
+        std::array<pollfd, 3> fds{pollfd{watch.get(), POLLIN, 0},
+                                  pollfd{queue.fd(), POLLIN, 0},
+                                  pollfd{event ? event->events.fd() : -1, POLLIN, 0}};
+        poll(fds.data(), fds.size(), static_cast<int>(left.count()));
         if (watch)
             drain(watch.get());
         queue.flush();

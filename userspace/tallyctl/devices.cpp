@@ -12,19 +12,21 @@ namespace tally {
 namespace {
 
 void remove_with_link(Session& session,
+                      const Links::Turn& turn,
                       const DiskRef& ref,
                       const std::string& disk,
                       const std::function<void(const DiskRef&)>& remove) {
     patiently(session, [&] { remove(ref); });
-    session.links.remove(ref.name, disk);
+    session.links.remove(turn, ref.name, disk);
 }
 
 void try_unmake(Session& session,
+                const Links::Turn& turn,
                 const DiskRef& ref,
                 const std::string& disk,
                 const std::function<void(const DiskRef&)>& undo) {
     try {
-        remove_with_link(session, ref, disk, undo);
+        remove_with_link(session, turn, ref, disk, undo);
     } catch (const std::system_error& error) {
         session.say(ref.name + " is left behind: " + error.what());
     }
@@ -53,13 +55,13 @@ Created make_device(Session& session,
                     const std::function<void(const DiskRef&)>& undo) {
     if (!name.empty())
         link_name(name); // refuses a name that no link can have, before anything is done
-    const Fd lock = session.links.lock();
+    const Links::Turn turn = session.links.lock();
     const Created created = make();
     const std::string& linked = name.empty() ? created.disk : name;
     try {
-        session.links.ensure(linked, created.disk, created.number);
+        session.links.ensure(turn, linked, created.disk, created.number);
     } catch (...) {
-        try_unmake(session, {linked, {}}, created.disk, undo);
+        try_unmake(session, turn, {linked, {}}, created.disk, undo);
         throw;
     }
     return created;
@@ -69,8 +71,8 @@ void unmake_device(Session& session,
                    const DiskRef& ref,
                    const std::string& disk,
                    const std::function<void(const DiskRef&)>& undo) {
-    const Fd lock = session.links.lock();
-    try_unmake(session, ref, disk, undo);
+    const Links::Turn turn = session.links.lock();
+    try_unmake(session, turn, ref, disk, undo);
 }
 
 int remove_devices(Session& session,
@@ -78,11 +80,11 @@ int remove_devices(Session& session,
                    const std::vector<std::string>& names,
                    const std::function<void(const DiskRef&)>& remove) {
     int status = exit_ok;
-    const Fd lock = session.links.lock();
+    const Links::Turn turn = session.links.lock();
     for (const std::string& name : names) {
         try {
             const DiskInfo disk = find_disk(control, name);
-            remove_with_link(session, ref_of(disk), disk.disk, remove);
+            remove_with_link(session, turn, ref_of(disk), disk.disk, remove);
         } catch (const std::system_error& error) {
             session.say(name + ": " + error.what());
             if (status == exit_ok)
