@@ -95,6 +95,11 @@ void tally_ram_submit(struct bio *bio)
 {
 	struct tally_ram *r = disk_to_ram(bio->bi_bdev->bd_disk);
 
+	/*
+	 * What was changed while the queue was frozen is seen after its
+	 * reference was got: pairs with the barrier in ram_unquiesce().
+	 */
+	smp_rmb();
 	if (unlikely(r->completion != COMPLETE_INLINE)) {
 		ram_submit_async(r, bio);
 	} else if (READ_ONCE(r->td.acct.modes.all)) {

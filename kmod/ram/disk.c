@@ -387,12 +387,15 @@ static int ram_quiesce(struct tally_disk *td)
 			return -EINTR;
 		}
 	}
+	/* What was counted under the references is seen, as the last is gone. */
+	smp_acquire__after_ctrl_dep();
 	tally_disk_quiesced(td);
 	return 0;
 }
 
 static void ram_unquiesce(struct tally_disk *td)
 {
+	smp_mb();	/* pairs with the one in tally_ram_submit() */
 	tally_unfreeze_queue(td->disk->queue);
 }
 
