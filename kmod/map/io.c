@@ -268,6 +268,13 @@ map_io_alloc(struct tally_map *m, struct bio *orig, struct block_device *bdev)
 	orig->bi_opf = opf;
 	if (unlikely(!clone))
 		return NULL;
+	/*
+	 * What may come of the reserve goes back to it, and not (as kernels
+	 * before 7 let it) to the cache of whichever CPU it ends on.
+	 */
+	if (unlikely(READ_ONCE(m->ios.bio_pool.curr_nr) <
+		     m->ios.bio_pool.min_nr))
+		clone->bi_opf &= ~REQ_ALLOC_CACHE;
 	io = container_of(clone, struct map_io, clone);
 	io->map = m;
 	io->orig = orig;
