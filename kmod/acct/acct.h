@@ -264,6 +264,40 @@ tally_end_modes(struct tally_acct *a, struct tally_io *io, union tally_modes m)
 	row(ACCT_MODES(SHARED, OFF, ROUND, JIFFIES))	/* 4.20, no DM */ \
 	row(ACCT_MODES(PERCPU, SHARED, SAMPLED, JIFFIES)) /* percpu-v1 */
 
+/* With the shadow: beside the same bodies that count without it. */
+static __maybe_unused noinline __cold void
+tally_begin_shadowed(struct tally_acct *a, struct tally_io *io,
+		     union tally_modes m, struct block_device *bdev,
+		     enum req_op op, unsigned int sectors)
+{
+	tally_shadow_begin(a, op);
+	m = tally_modes_axes(m);
+#define BEGIN(modes)							\
+	if (m.all == modes.all) {					\
+		tally_begin_modes(a, io, modes, bdev, op, sectors);	\
+		return;							\
+	}
+	TALLY_COMPILED_MODES(BEGIN)
+#undef BEGIN
+	tally_begin_modes(a, io, m, bdev, op, sectors);
+}
+
+static __maybe_unused noinline __cold void
+tally_end_shadowed(struct tally_acct *a, struct tally_io *io,
+		   union tally_modes m)
+{
+	tally_shadow_end(a, (__force enum req_op)io->op);
+	m = tally_modes_axes(m);
+#define END(modes)							\
+	if (m.all == modes.all) {					\
+		tally_end_modes(a, io, modes);				\
+		return;							\
+	}
+	TALLY_COMPILED_MODES(END)
+#undef END
+	tally_end_modes(a, io, m);
+}
+
 /**
  * tally_begin() - an I/O starts
  * @a: accounting of the disk
@@ -292,18 +326,21 @@ tally_begin(struct tally_acct *a, struct tally_io *io,
 	}
 	TALLY_COMPILED_MODES(BEGIN)
 #undef BEGIN
-	if (unlikely(tally_has_shadow(m))) {
-		tally_shadow_begin(a, op);
-		m = tally_modes_axes(m);
-	}
-	tally_begin_modes(a, io, m, bdev, op, sectors);
+	if (unlikely(tally_has_shadow(m)))
+		tally_begin_shadowed(a, io, m, bdev, op, sectors);
+	else
+		tally_begin_modes(a, io, m, bdev, op, sectors);
 }
 
-/* tally_end() - the I/O of the matching tally_begin() has ended */
+/*
+ * tally_end() - the I/O of the matching tally_begin() has ended
+ *
+ * Warns of a switch that let an I/O be in flight, unless nothing counted it.
+ */
 static __always_inline void
 tally_end(struct tally_acct *a, struct tally_io *io)
 {
-	union tally_modes m = io->modes;
+	const union tally_modes m = io->modes;
 
 	if (!m.all)
 		return;
@@ -315,11 +352,10 @@ tally_end(struct tally_acct *a, struct tally_io *io)
 	}
 	TALLY_COMPILED_MODES(END)
 #undef END
-	if (unlikely(tally_has_shadow(m))) {
-		tally_shadow_end(a, (__force enum req_op)io->op);
-		m = tally_modes_axes(m);
-	}
-	tally_end_modes(a, io, m);
+	if (unlikely(tally_has_shadow(m)))
+		tally_end_shadowed(a, io, m);
+	else
+		tally_end_modes(a, io, m);
 }
 
 #endif /* TALLY_ACCT_H */

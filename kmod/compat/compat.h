@@ -312,6 +312,29 @@ static inline void tally_native_end(struct block_device *bdev, enum req_op op,
 #endif
 }
 
+/* Whether the kernel's cells of the disk and of each partition hold nothing. */
+static inline bool tally_parts_idle(struct block_device *whole)
+{
+	struct block_device *part;
+	unsigned long nr;
+	bool idle = true;
+	int cpu, dir;
+
+	rcu_read_lock();
+	xa_for_each(&whole->bd_disk->part_tbl, nr, part) {
+		for (dir = 0; dir < 2; dir++) {
+			int sum = 0;
+
+			for_each_possible_cpu(cpu)
+				sum += (int)part_stat_local_read_cpu(part,
+							in_flight[dir], cpu);
+			idle &= !sum;
+		}
+	}
+	rcu_read_unlock();
+	return idle;
+}
+
 /*
  * I/Os in flight as the kernel counts them.  Before bdev_count_inflight(),
  * bdev_start_io_acct() counted an I/O to a partition on the partition alone,

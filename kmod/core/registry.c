@@ -28,8 +28,12 @@ int tally_disk_init(struct tally_disk *td, const struct tally_disk_ops *ops,
 	if (err)
 		return err;
 	err = tally_acct_init(&td->acct);
-	if (!err)
-		td->acct.modes = m;
+	if (err)
+		return err;
+	err = tally_acct_prepare(m, &td->acct.nodes);
+	if (err)
+		tally_acct_exit(&td->acct);
+	td->acct.modes = m;
 	return err;
 }
 EXPORT_SYMBOL_GPL(tally_disk_init);

@@ -95,6 +95,18 @@ void check_counted(Run& run, const Device& device) {
     }
 }
 
+// At no quiesce was anything in flight, by either count.
+void check_shadow(Run& run, const Device& device) {
+    const std::string text = read_file(device.sysfs() + "/tally/shadow");
+    const auto now = numbers(text); // on, checks, differences, negative
+    if (now.size() != 4 || now[0] != 1 || now[1] == 0 || now[2] != 0)
+        run.report.fail(device.name + ": the shadow says " + text);
+    else
+        std::printf("%s: the shadow agreed at %ju quiesces\n",
+                    device.name.c_str(),
+                    static_cast<std::uintmax_t>(now[1]));
+}
+
 void check_suspend(Run& run, Control& control, const Device& map) {
     const auto start = Clock::now();
     {
@@ -118,6 +130,9 @@ void check_quiet(Run& run, Control& control) {
             check_counted(run, device);
     for (const Device& device : run.rig.devices())
         check_idle_in_all_modes(run, control, device);
+    for (const Device& device : run.rig.devices())
+        if (device.shadowed)
+            check_shadow(run, device);
     for (const Device* map : run.rig.maps())
         check_suspend(run, control, *map);
     for (const auto& job : run.jobs)

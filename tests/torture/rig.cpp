@@ -9,6 +9,7 @@
 #include "blktally/device.hpp"
 #include "blktally/links.hpp"
 #include "blktally/table.hpp"
+#include "text.hpp"
 
 namespace tally::torture {
 namespace {
@@ -89,6 +90,11 @@ Rig::Rig(Control& control, Random random) {
         device.number = created.number;
         control.map_load(device.ref(), table(device, random), false);
         control.map_resume(device.ref());
+    }
+    // Half of them, so that the bodies that are compiled for a profile are tortured as well.
+    for (std::size_t i = 0; i < devices_.size(); i += 2) {
+        write_file(devices_[i].sysfs() + "/tally/shadow", "1");
+        devices_[i].shadowed = true;
     }
     // From here on nobody else reads them.
     [[maybe_unused]] const bool settled = Links().settle();

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "blktally/error.hpp"
+#include "blktally/fd.hpp"
 #include "blktally/number.hpp"
 
 namespace tally::torture {
@@ -31,6 +32,12 @@ std::string read_file(const std::string& path) {
     if (const int error = read_file(path, text); error != 0)
         throw errno_error(error, path);
     return text;
+}
+
+void write_file(const std::string& path, const std::string& text) {
+    const Fd fd = Fd::open(path, O_WRONLY);
+    if (write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+        throw errno_error(errno, path);
 }
 
 std::vector<std::uint64_t> numbers(const std::string& text) {

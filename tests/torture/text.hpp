@@ -12,6 +12,8 @@ namespace tally::torture {
 int read_file(const std::string& path, std::string& text);
 // As above; throws Error.
 std::string read_file(const std::string& path);
+// In one write; throws Error.
+void write_file(const std::string& path, const std::string& text);
 // Throws Error if there is anything else in it, a sign too.
 std::vector<std::uint64_t> numbers(const std::string& text);
 

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Do the tests of the counting core and of the drain object when these are wrong?
 
-    tests/unit/mutants.py [NAME...]
+    tests/unit/mutants.py [--texts | NAME...]
 
 Each mutant is the source with one mistake of a kind that kernels have made. It
 is compiled in a copy as build/user-release compiles test-acct or, where only
 ThreadSanitizer can object, as build/user-tsan compiles test-acct or test-drain,
 and must fail. Prints "ok NAME SECONDS" or "not ok NAME SECONDS REASON", and
 what the first failing test was. The unchanged sources run first, and must pass.
+--texts only looks whether each mutant's text is still there, once.
 """
 
 import json
@@ -41,8 +42,8 @@ WRONG = {
         "	for (cpu = 0; cpu < 3; cpu++)\n		sum += (int)"),
     "no-clamp": ("inflight.h", "inflight[dir] = n > 0 ? n : 0;", "inflight[dir] = n;"),
     "mode-of-the-disk-at-the-end": (
-        "acct.h", "const union tally_modes m = io->modes;",
-        "const union tally_modes m = { .all = READ_ONCE(a->modes.all) };"),
+        "acct.h", "	const union tally_modes m = io->modes;",
+        "	const union tally_modes m = { .all = READ_ONCE(a->modes.all) };"),
     "node-of-the-end": (
         "inflight.h", "atomic_dec(&a->nodes[io->node].pair.n[io->dir])",
         "atomic_dec(&a->nodes[numa_node_id()].pair.n[io->dir])"),
@@ -71,9 +72,16 @@ WRONG = {
     "shadow-of-the-other-direction": (
         "shadow.h", "atomic_dec(&a->shadow.pair.n[op_is_write(op)])",
         "atomic_dec(&a->shadow.pair.n[!op_is_write(op)])"),
-    "shadow-bit-left-in": (
-        "acct.h", "		tally_shadow_end(a, (__force enum req_op)io->op);\n		m = tally_modes_axes(m);\n",
-        "		tally_shadow_end(a, (__force enum req_op)io->op);\n"),
+    "shadow-bit-left-in-at-the-begin": (
+        "acct.h", "	tally_shadow_begin(a, op);\n	m = tally_modes_axes(m);\n",
+        "	tally_shadow_begin(a, op);\n"),
+    "shadow-bit-left-in-at-the-end": (
+        "acct.h", "(__force enum req_op)io->op);\n	m = tally_modes_axes(m);\n",
+        "(__force enum req_op)io->op);\n"),
+    "shadow-blind-to-partitions": ("shadow.h", " &&\n	       tally_parts_idle(a->whole);", ";"),
+    "shadow-blind-to-pending": (
+        "shadow.h", "return !cells && !atomic_read(&a->pending.n[0])",
+        "return !atomic_read(&a->pending.n[0])"),
     "shadow-looks-at-itself": (
         "shadow.h", " &&\n			 !tally_inflight_one(a, m, dir);", ";"),
     "pending-leaks": ("pending.h", "		this_cpu_dec(*a->pending_cells);", "		(void)0;"),
@@ -87,7 +95,8 @@ RACY = {
     "stamp-stored-unmarked": (
         "ticks.h", "	WRITE_ONCE(a->shared.stamp, now);\n}", "	a->shared.stamp = now;\n}"),
     "stamp-read-unmarked": (
-        "ticks.h", "READ_ONCE(a->shared.stamp);\n\n	if (m.ticks", "a->shared.stamp;\n\n	if (m.ticks"),
+        "ticks.h", "READ_ONCE(a->shared.stamp);\n\n	if (m.ticks",
+        "a->shared.stamp;\n\n	if (m.ticks"),
     "counts-in-the-cells-of-another-cpu": (
         "pending.h", "		this_cpu_inc(*a->pending_cells);",
         "		WRITE_ONCE(*per_cpu_ptr(a->pending_cells, 0), *per_cpu_ptr(a->pending_cells, 0) + 1);"),
@@ -187,8 +196,18 @@ def judge(name, commands, preset, directory, change):
     return good
 
 
+def texts():
+    gone = [name for _, _, directory, mutants in SUITES for name, (file, old, _) in mutants.items()
+            if (ROOT / "kmod" / directory / file).read_text().count(old) != 1]
+    for name in gone:
+        print(f"{name}: its text is not there once")
+    return 1 if gone else 0
+
+
 def main():
     wanted = sys.argv[1:]
+    if wanted == ["--texts"]:
+        return texts()
     known = {name for *_, mutants in SUITES for name in mutants}
     if unknown := set(wanted) - known:
         sys.exit(f"{__doc__}\nno such mutant: {' '.join(unknown)}")

@@ -108,7 +108,11 @@ public:
         shim_native_ended.clear();
         shim_native_in_flight[0] = shim_native_in_flight[1] = 0;
         for (int b = 0; b < bdevs; ++b)
-            bdev[b] = {stats_[b].get(), 0, &bdev[0], &queue};
+            bdev[b] = {stats_[b].get(),
+                       0,
+                       &bdev[0],
+                       &queue,
+                       b + 1 < bdevs ? &bdev[b + 1] : nullptr};
         a.whole = &bdev[0];
         a.busy = busy_.get();
         a.pending_cells = pending_.get();

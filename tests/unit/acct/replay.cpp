@@ -17,8 +17,8 @@ struct Open {
 class Replay {
 public:
     explicit Replay(union tally_modes m, unsigned long now = 1000)
-        : disk(m, now), reference(m, now), m_(m) {
-        log_ << name_of(m) << '\n';
+        : disk(m, now), reference(tally_modes_axes(m), now) {
+        log_ << name_of(tally_modes_axes(m)) << '\n';
     }
 
     void advance(unsigned long n, u64 ns) {
@@ -65,7 +65,6 @@ public:
     std::vector<Open> open;
 
 private:
-    union tally_modes m_;
     std::ostringstream log_;
 };
 
@@ -149,6 +148,9 @@ TEST_CASE("random sequences under every combination of modes") {
         if (m.inflight == INFLIGHT_NATIVE)
             return;
         for (unsigned seed = 1; seed <= 4; ++seed) {
+            // The shadow changes nothing that is shown.
+            if (seed > 2)
+                m.clock |= TALLY_SHADOW_BIT;
             std::mt19937 random(seed);
             auto below = [&](unsigned n) { return unsigned(random() % n); };
             // Every other run passes the end of jiffies.

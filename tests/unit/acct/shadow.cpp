@@ -61,6 +61,41 @@ TEST_CASE("the shadow tells a mode that lost an end, or made one up") {
     }
 }
 
+TEST_CASE("the shadow tells what else was not taken back") {
+    struct Leak {
+        const char* what;
+        void (*make)(Disk&);
+    };
+    const Leak leaks[] = {
+        {"an I/O of a partition", [](Disk& d) { d.cells(2, 3).in_flight[1].counter++; }},
+        {"pending, shared", [](Disk& d) { atomic_inc(&d.a.pending.n[1]); }},
+        {"pending, per CPU", [](Disk& d) { ++*per_cpu_ptr(d.a.pending_cells, 1); }},
+        {"exact", [](Disk& d) { d.a.exact.count++; }},
+    };
+    for (const Leak& leak : leaks) {
+        INFO(leak.what);
+        auto m = modes(INFLIGHT_PERCPU, PENDING_PERCPU, TICKS_EXACT, CLOCK_NS);
+        m.clock |= TALLY_SHADOW_BIT;
+        Disk disk(m);
+        tally_shadow_check(&disk.a);
+        CHECK(disk.a.shadow.differences == 0);
+        leak.make(disk);
+        tally_shadow_check(&disk.a);
+        CHECK(disk.a.shadow.differences == 1);
+    }
+}
+
+TEST_CASE("the shadow tells a native count that stays") {
+    auto m = modes(INFLIGHT_NATIVE);
+    m.clock |= TALLY_SHADOW_BIT;
+    Disk disk(m);
+    tally_io io = disk.begin();
+    disk.end(io);
+    shim_native_in_flight[0]++;
+    tally_shadow_check(&disk.a);
+    CHECK(disk.a.shadow.differences == 1);
+}
+
 TEST_CASE("the shadow tells an I/O that it alone has seen") {
     auto m = modes(INFLIGHT_OFF);
     m.clock |= TALLY_SHADOW_BIT;

@@ -152,6 +152,7 @@ struct block_device {
     unsigned long bd_stamp;
     block_device* whole;
     request_queue* queue;
+    block_device* next; // of the same disk
 };
 
 inline bool bdev_is_partition(block_device* bdev) { return bdev != bdev->whole; }
@@ -171,6 +172,18 @@ inline bool blk_queue_io_stat(request_queue* q) { return READ_ONCE(q->io_stat); 
 #define tally_cell_add(part, dir, n) this_cpu_add((part)->bd_stats->in_flight[dir].counter, n)
 #define part_stat_local_read_cpu(part, field, cpu)                                                 \
     local_read(&per_cpu_ptr((part)->bd_stats, cpu)->field)
+
+inline bool tally_parts_idle(block_device* whole) {
+    for (block_device* part = whole; part; part = part->next)
+        for (int dir = 0; dir < 2; ++dir) {
+            long sum = 0;
+            for (int cpu = 0; cpu < shim_cpus; ++cpu)
+                sum += part_stat_local_read_cpu(part, in_flight[dir], cpu);
+            if (sum)
+                return false;
+        }
+    return true;
+}
 
 // The kernel's own accounting: only who called it, and with what.
 struct shim_native {
