@@ -33,7 +33,8 @@ test_control_and_listings() { faults control_and_listings; }
 test_module_load() { faults module_load; }
 test_peers() { faults peers; }
 
-# A time-out that the block layer fakes is one of requests; bio disks have none to lose.
+# A time-out that the block layer fakes is one of requests; bio disks have none to lose, and are
+# not to be asked.
 test_G08_faked_time_outs()
 {
 	local disk dir=$debug/fail_io_timeout
@@ -54,6 +55,7 @@ test_G08_faked_time_outs()
 		blkdiscard -f -l 65536 "/dev/blktally/m"
 		same '0 0' "$(sysfs $disk inflight)"
 	done
+	same 10 "$(<$dir/times)" 'time-outs that are left'
 	echo 0 >$dir/probability
 	tallyctl suspend m # nothing is lost that it would wait for
 	tallyctl resume m

@@ -25,6 +25,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 
 from blktally import (CONTROL, HEAD, INFO_RECORD, NUMBER, SIZE, Control, libc, ram_add,
                       ref, request, same, set_modes, text)
@@ -48,6 +49,7 @@ NO_LIMIT = (1 << 64) - 1
 ERRORS = {
     "add disk": {"ENOMEM", "EINVAL"},
     "register major": {"ENOMEM", "EIO"},  # brd says so, whatever it was
+    "dm create": {"ENOMEM", "ENXIO"},  # and dm this
     "direct write": {"ENOMEM", "EIO"},
     "partition scan": {"ENOMEM", "EIO"},  # what could not be read is an I/O error
 }
@@ -323,6 +325,7 @@ def differences(before, now):
 
 
 wrong = []
+outcomes = {}  # operation: how often it failed, by error
 
 
 def judge(here, call, error, injected, allowed, end):
@@ -347,7 +350,7 @@ def exhaust(what, call, *, injector, control=None, prepare=None, undo=None, chec
     changes nothing in the world.
     """
     allowed = ERRORS.get(kind, {"ENOMEM"})
-    failed = passed = 0
+    failed, passed = Counter(), 0
     before = None
     begun = time.monotonic()
     n = first
@@ -375,15 +378,17 @@ def exhaust(what, call, *, injector, control=None, prepare=None, undo=None, chec
             if whole:
                 as_before(before, control, f"{here}, undone")
         if injected:
-            failed += bool(error)
+            failed.update([errno.errorcode.get(error, str(error))] if error else [])
             passed += not error
         elif injected is False:
             break
         n += step if injected is not None else 0
         assert n < 3000, f"{what}: no end of it"
-    assert failed + passed, f"{what}: nothing was injected"
-    say(f"{what}: {failed + passed} injected, {failed} failed, {passed} did without"
-        f" ({time.monotonic() - begun:.1f} s)")
+    assert failed or passed, f"{what}: nothing was injected"
+    outcomes[what] = failed
+    errors = ", ".join(f"{count} {name}" for name, count in failed.most_common())
+    say(f"{what}: {failed.total() + passed} injected: {errors + ', ' if errors else ''}"
+        f"{passed} did without ({time.monotonic() - begun:.1f} s)")
     return n
 
 
@@ -753,6 +758,9 @@ def switches_group(injector):
     base["inflight"] = "pernode"
     each("inflight=split from pernode, sysfs", Store(sysfs + "mode_inflight", "split"),
          {"mode_inflight": "split"})
+    exhaust("the shadow beside pernode, sysfs", Store(sysfs + "shadow", "1"), injector=injector,
+            control=control, prepare=lambda: put(sysfs + "shadow", 0), check=unchanged,
+            undo=lambda: same("1 0 0 0", get(sysfs + "shadow").strip(), "the shadow"))
     m.op("REMOVE")
     ram = Ram(control, "victim", backing="null", completion="softirq")
     ram_sysfs = f"/sys/block/{ram.disk}/tally/"
@@ -921,14 +929,16 @@ def peers_group(injector):
     fd = os.open("/dev/mapper/control", os.O_RDWR)
     create, remove, resume = (Dm(fd, name) for name in ("CREATE", "REMOVE", "RESUME"))
     table = Dm(fd, "LOAD", 8, b"linear", b"1:0 0")
-    exhaust("peer: dm create", create, injector=injector, undo=lambda: must(remove))
+    exhaust("peer: dm create", create, injector=injector, kind="dm create",
+            undo=lambda: must(remove))
     must(create)
 
     def anew():
         must(remove)
         must(create)
 
-    exhaust("peer: dm load", table, injector=injector, kind="add disk", undo=anew)
+    exhaust("peer: dm load", table, injector=injector, kind="add disk", undo=anew, step=3)
+    assert outcomes["peer: dm load"]["EINVAL"], "add_disk() tells dm what it was: so it must us"
     must(table)
     must(resume)
     must(remove)
