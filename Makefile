@@ -58,9 +58,9 @@ tools: ## tallyctl, tallybench and their pages, below build/user-release
 	cmake --build --preset release --parallel $(JOBS) --target tallyctl tallybench man-pages
 
 .PHONY: test-programs
-test-programs: ## what VM tests run beside the tools; not installed
-	cmake --preset release >/dev/null
+test-programs: tools ## what VM tests run beside the tools; not installed
 	cmake --build --preset release --parallel $(JOBS) --target tally-torture tally-ioctl-fuzz
+	tests/vm/stage
 
 .PHONY: demo
 demo: ## both experiments of 2018, in a virtual machine (installs what is missing)
@@ -84,13 +84,15 @@ check-mutants: ## are the tests of counting and drain able to fail? (4 minutes, 
 	cmake --preset tsan >/dev/null
 	tests/unit/mutants.py
 
-.PHONY: debug-kernel race-kernel check-debug check-long
+.PHONY: debug-kernel race-kernel check-debug check-race check-long
 debug-kernel: ## build the newest kernel with every checker on (once; about 20 minutes)
 	scripts/debug-kernel
 race-kernel: ## the same with KCSAN
 	scripts/debug-kernel --race
 check-debug: ## fault injection, fuzzing, torture … on the debug kernel (after debug-kernel)
 	scripts/check debug
+check-race: ## the VM tests that race, and torture, with KCSAN (builds its kernel first)
+	scripts/check race
 check-long: ## all lanes with all tests, on each kernel, and the debug kernel (hours)
 	scripts/check --long
 
