@@ -85,11 +85,11 @@ check-mutants: ## are the tests of counting and drain able to fail? (4 minutes, 
 	tests/unit/mutants.py
 
 .PHONY: debug-kernel race-kernel check-debug check-race check-long
-debug-kernel: ## build the newest kernel with every checker on (once; about 20 minutes)
+debug-kernel: ## build the newest kernel with its checkers on (once; about 15 minutes)
 	scripts/debug-kernel
 race-kernel: ## the same with KCSAN
 	scripts/debug-kernel --race
-check-debug: ## fault injection, fuzzing, torture … on the debug kernel (after debug-kernel)
+check-debug: ## fault injection, fuzzing, torture … on the debug kernel (builds it first)
 	scripts/check debug
 check-race: ## the VM tests that race, and torture, with KCSAN (builds its kernel first)
 	scripts/check race
