@@ -68,6 +68,7 @@ demo: ## both experiments of 2018, in a virtual machine (installs what is missin
 
 .PHONY: check check-unit check-modules check-vm check-perf check-fuzz check-mutants
 check: ## all tests (installs what is missing)
+	scripts/deps
 	scripts/check
 check-unit: ## unit tests: plain, address and thread sanitizer
 	scripts/check unit
@@ -94,6 +95,7 @@ check-debug: ## fault injection, fuzzing, torture … on the debug kernel (build
 check-race: ## the VM tests that race, and torture, with KCSAN (builds its kernel first)
 	scripts/check race
 check-long: ## all lanes with all tests, on each kernel, and the debug kernel (hours)
+	scripts/deps
 	scripts/check --long
 
 .PHONY: install

@@ -264,6 +264,17 @@ tally_end_modes(struct tally_acct *a, struct tally_io *io, union tally_modes m)
 	row(ACCT_MODES(SHARED, OFF, ROUND, JIFFIES))	/* 4.20, no DM */ \
 	row(ACCT_MODES(PERCPU, SHARED, SAMPLED, JIFFIES)) /* percpu-v1 */
 
+#define TALLY_BEGIN_AS(modes)						\
+	if (m.all == modes.all) {					\
+		tally_begin_modes(a, io, modes, bdev, op, sectors);	\
+		return;							\
+	}
+#define TALLY_END_AS(modes)						\
+	if (m.all == modes.all) {					\
+		tally_end_modes(a, io, modes);				\
+		return;							\
+	}
+
 /* With the shadow: beside the same bodies that count without it. */
 static __maybe_unused noinline __cold void
 tally_begin_shadowed(struct tally_acct *a, struct tally_io *io,
@@ -272,13 +283,7 @@ tally_begin_shadowed(struct tally_acct *a, struct tally_io *io,
 {
 	tally_shadow_begin(a, op);
 	m = tally_modes_axes(m);
-#define BEGIN(modes)							\
-	if (m.all == modes.all) {					\
-		tally_begin_modes(a, io, modes, bdev, op, sectors);	\
-		return;							\
-	}
-	TALLY_COMPILED_MODES(BEGIN)
-#undef BEGIN
+	TALLY_COMPILED_MODES(TALLY_BEGIN_AS)
 	tally_begin_modes(a, io, m, bdev, op, sectors);
 }
 
@@ -288,13 +293,7 @@ tally_end_shadowed(struct tally_acct *a, struct tally_io *io,
 {
 	tally_shadow_end(a, (__force enum req_op)io->op);
 	m = tally_modes_axes(m);
-#define END(modes)							\
-	if (m.all == modes.all) {					\
-		tally_end_modes(a, io, modes);				\
-		return;							\
-	}
-	TALLY_COMPILED_MODES(END)
-#undef END
+	TALLY_COMPILED_MODES(TALLY_END_AS)
 	tally_end_modes(a, io, m);
 }
 
@@ -319,13 +318,7 @@ tally_begin(struct tally_acct *a, struct tally_io *io,
 	io->modes = m;
 	if (!m.all)
 		return;
-#define BEGIN(modes)							\
-	if (m.all == modes.all) {					\
-		tally_begin_modes(a, io, modes, bdev, op, sectors);	\
-		return;							\
-	}
-	TALLY_COMPILED_MODES(BEGIN)
-#undef BEGIN
+	TALLY_COMPILED_MODES(TALLY_BEGIN_AS)
 	if (unlikely(tally_has_shadow(m)))
 		tally_begin_shadowed(a, io, m, bdev, op, sectors);
 	else
@@ -345,13 +338,7 @@ tally_end(struct tally_acct *a, struct tally_io *io)
 	if (!m.all)
 		return;
 	WARN_ON_ONCE(m.all != READ_ONCE(a->modes.all));
-#define END(modes)							\
-	if (m.all == modes.all) {					\
-		tally_end_modes(a, io, modes);				\
-		return;							\
-	}
-	TALLY_COMPILED_MODES(END)
-#undef END
+	TALLY_COMPILED_MODES(TALLY_END_AS)
 	if (unlikely(tally_has_shadow(m)))
 		tally_end_shadowed(a, io, m);
 	else

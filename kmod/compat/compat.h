@@ -312,25 +312,25 @@ static inline void tally_native_end(struct block_device *bdev, enum req_op op,
 #endif
 }
 
+static inline int tally_cells(struct block_device *bdev, int dir)
+{
+	int cpu, sum = 0;
+
+	for_each_possible_cpu(cpu)
+		sum += (int)part_stat_local_read_cpu(bdev, in_flight[dir], cpu);
+	return sum;
+}
+
 /* Whether the kernel's cells of the disk and of each partition hold nothing. */
 static inline bool tally_parts_idle(struct block_device *whole)
 {
 	struct block_device *part;
 	unsigned long nr;
 	bool idle = true;
-	int cpu, dir;
 
 	rcu_read_lock();
-	xa_for_each(&whole->bd_disk->part_tbl, nr, part) {
-		for (dir = 0; dir < 2; dir++) {
-			int sum = 0;
-
-			for_each_possible_cpu(cpu)
-				sum += (int)part_stat_local_read_cpu(part,
-							in_flight[dir], cpu);
-			idle &= !sum;
-		}
-	}
+	xa_for_each(&whole->bd_disk->part_tbl, nr, part)
+		idle &= !tally_cells(part, 0) && !tally_cells(part, 1);
 	rcu_read_unlock();
 	return idle;
 }
@@ -343,24 +343,18 @@ static inline bool tally_parts_idle(struct block_device *whole)
 #ifdef TALLY_HAVE_BDEV_COUNT_INFLIGHT
 static inline int tally_native_inflight(struct block_device *whole, int dir)
 {
-	int cpu, sum = 0;
-
-	for_each_possible_cpu(cpu)
-		sum += (int)part_stat_local_read_cpu(whole, in_flight[dir], cpu);
-	return sum;
+	return tally_cells(whole, dir);
 }
 #else
 static inline int tally_native_inflight(struct block_device *whole, int dir)
 {
 	struct block_device *part;
 	unsigned long nr;
-	int cpu, sum = 0;
+	int sum = 0;
 
 	rcu_read_lock();
 	xa_for_each(&whole->bd_disk->part_tbl, nr, part)
-		for_each_possible_cpu(cpu)
-			sum += (int)part_stat_local_read_cpu(part,
-							in_flight[dir], cpu);
+		sum += tally_cells(part, dir);
 	rcu_read_unlock();
 	return sum;
 }

@@ -5,7 +5,8 @@ LONG="ioctl"
 TIME_LIMIT=$((${BLKTALLY_FUZZ_CALLS:-20000} / 50 + 300))
 
 # More, or the same again:
-#   scripts/vm -- env BLKTALLY_FUZZ_CALLS=100000 BLKTALLY_FUZZ_SEED=1 tests/vm/run 80-fuzz
+#   scripts/vm --timeout 2400 -- env BLKTALLY_FUZZ_CALLS=100000 BLKTALLY_FUZZ_SEED=1 \
+#       tests/vm/run 80-fuzz:ioctl
 fuzzer=build/user-release/tests/fuzz/ioctl/tally-ioctl-fuzz
 
 requires()

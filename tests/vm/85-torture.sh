@@ -3,7 +3,8 @@
 DESCRIPTION="everything at once, with I/O that is verified"
 LONG="torture"
 
-# For long: scripts/vm --timeout 2400 -- env BLKTALLY_TORTURE_SECONDS=1800 tests/vm/run 85-torture
+# For long:
+#   scripts/vm --timeout 2400 -- env BLKTALLY_TORTURE_SECONDS=1800 tests/vm/run 85-torture:torture
 seconds=${BLKTALLY_TORTURE_SECONDS:-30}
 TIME_LIMIT=$((${BLKTALLY_TORTURE_SECONDS:-30} + 270))
 
