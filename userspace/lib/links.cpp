@@ -130,12 +130,14 @@ bool Links::wait_for_udev(const std::function<bool()>& done, const Event* event)
                           places_.directory.c_str(),
                           IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM);
     UdevQueue queue;
+    // What was so before is no answer to the event: it may be about to undo it.
+    const bool before = event && done();
     const Clock::time_point start = Clock::now();
     for (;;) {
         const bool past = !event || event->events.done_with(event->action, event->disk);
         // While udevd is busy, what is there may still be undone by an event of an earlier device.
         const bool idle = queue.empty();
-        if (idle && done())
+        if (idle && (past || !before) && done())
             return true;
         const Clock::time_point until = start + (idle ? places_.idle : places_.busy);
         const Clock::time_point now = Clock::now();
