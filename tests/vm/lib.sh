@@ -95,14 +95,14 @@ references() { cat "/sys/module/$1/refcnt"; }
 
 # ------------------------------------------------------------------- disks
 
-settle() { ! udev_runs || udevadm settle --timeout=30; }
+settle() { ! udev_runs || udevadm settle --timeout=120; }
 udev_runs() { [[ -S /run/udev/control ]]; }
 
 # without_udevd: it does nothing until the test ends
 without_udevd()
 {
 	udev_runs || return 0
-	udevadm settle --timeout=30
+	udevadm settle --timeout=120
 	udevadm control --exit
 	wait_until not pgrep -x systemd-udevd >/dev/null
 	trap '/lib/systemd/systemd-udevd --daemon' EXIT
