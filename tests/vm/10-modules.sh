@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="loading and unloading modules, and the parameters of tally_ram"
+LONG="load_unload_loop"
 
 # refuses REGEX PARAMETER...: tally_ram does not load, the kernel log says REGEX,
 # and nothing is left

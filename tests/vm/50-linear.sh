@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="linear: where the data go, borders, discard, flush, sizes"
+LONG="discard_loop_under_flips_and_suspends"
 
 # shellcheck source=tests/vm/maps.sh
 . tests/vm/maps.sh

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="a map's life: suspend, reload, remove, who holds what, switches under load"
-LONG="depth_of_eight"
+LONG="depth_of_eight flips_from_two_processes_under_verified_io E03_shrink_with_io_queued_beyond_the_end"
 
 # shellcheck source=tests/vm/maps.sh
 . tests/vm/maps.sh

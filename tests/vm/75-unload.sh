@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="modules under maps: kept while in use, loaded and unloaded again"
+LONG="unload_refused_under_load"
 
 # shellcheck source=tests/vm/maps.sh
 . tests/vm/maps.sh
