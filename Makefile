@@ -70,7 +70,7 @@ demo: ## both experiments of 2018, in a virtual machine (installs what is missin
 check: ## all tests (installs what is missing)
 	scripts/deps
 	scripts/check
-check-unit: ## unit tests: plain, address and thread sanitizer
+check-unit: ## unit tests with address and thread sanitizer (scripts/check --long unit: plain, too)
 	scripts/check unit
 check-modules: ## builds without warnings for each kernel, sparse
 	scripts/check modules

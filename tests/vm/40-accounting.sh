@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="accounting: every combination of modes, views, stores, models"
-LONG="round_trips_of_profiles_and_modes"
+LONG="round_trips_of_profiles_and_modes A01_by_parameter_ioctl_and_tool"
 
 # Every legal combination of axes: a read, then a write is held in flight, and
 # all views are looked at. Many disks at once, for the second that each takes.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="the load generator, by way of tallybench run --engine kernel"
-LONG="duration_holds"
+LONG="duration_holds P09_odd_depths_are_reached"
 
 # bench DISK OPTION...: a run by the kernel; its JSON goes to $tmp/json
 bench()

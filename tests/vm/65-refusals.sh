@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="bad input, by ioctl and by tallyctl: named, refused, and no trace of it"
+LONG="O01_long_tables"
 
 # shellcheck source=tests/vm/maps.sh
 . tests/vm/maps.sh
