@@ -758,8 +758,13 @@ def switches_group(injector):
     base["inflight"] = "pernode"
     each("inflight=split from pernode, sysfs", Store(sysfs + "mode_inflight", "split"),
          {"mode_inflight": "split"})
+
+    def unshadowed():
+        put(sysfs + "shadow", 0)
+        ready()
+
     exhaust("the shadow beside pernode, sysfs", Store(sysfs + "shadow", "1"), injector=injector,
-            control=control, prepare=lambda: put(sysfs + "shadow", 0), check=unchanged,
+            control=control, prepare=unshadowed, check=unchanged,
             undo=lambda: same("1 0 0 0", get(sysfs + "shadow").strip(), "the shadow"))
     m.op("REMOVE")
     ram = Ram(control, "victim", backing="null", completion="softirq")
