@@ -64,6 +64,12 @@ inline union tally_modes modes(tally_inflight_mode inflight,
     return m;
 }
 
+// The same with the shadow beside them.
+inline union tally_modes shadowed(union tally_modes m) {
+    m.clock |= TALLY_SHADOW_BIT;
+    return m;
+}
+
 // The rules for combining modes, as in kmod/acct/modes.c.
 inline bool allowed(union tally_modes m) {
     if (m.inflight == INFLIGHT_NATIVE)

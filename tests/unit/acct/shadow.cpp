@@ -10,9 +10,8 @@
 TEST_CASE("the shadow agrees with every mode at each of 1,000 quiesces") {
     const req_op ops[] = {REQ_OP_READ, REQ_OP_WRITE, REQ_OP_DISCARD, REQ_OP_FLUSH};
     for_each_modes([&](union tally_modes m) {
-        m.clock |= TALLY_SHADOW_BIT;
-        Disk disk(m);
-        INFO(name_of(tally_modes_axes(m)));
+        Disk disk(shadowed(m));
+        INFO(name_of(m));
         std::mt19937 random(7);
         std::vector<tally_io> open;
         for (int quiesce = 0; quiesce < 1000; ++quiesce) {
@@ -41,8 +40,7 @@ TEST_CASE("the shadow tells a mode that lost an end, or made one up") {
     for (auto mode : {INFLIGHT_SHARED, INFLIGHT_SPLIT, INFLIGHT_PERCPU, INFLIGHT_PERNODE}) {
         for (req_op op : {REQ_OP_READ, REQ_OP_WRITE})
             for (bool lost : {true, false}) {
-                auto m = modes(mode);
-                m.clock |= TALLY_SHADOW_BIT;
+                const auto m = shadowed(modes(mode));
                 Disk disk(m);
                 INFO(name_of(tally_modes_axes(m)));
                 tally_io io = disk.begin(0, op);
@@ -74,8 +72,7 @@ TEST_CASE("the shadow tells what else was not taken back") {
     };
     for (const Leak& leak : leaks) {
         INFO(leak.what);
-        auto m = modes(INFLIGHT_PERCPU, PENDING_PERCPU, TICKS_EXACT, CLOCK_NS);
-        m.clock |= TALLY_SHADOW_BIT;
+        const auto m = shadowed(modes(INFLIGHT_PERCPU, PENDING_PERCPU, TICKS_EXACT, CLOCK_NS));
         Disk disk(m);
         tally_shadow_check(&disk.a);
         CHECK(disk.a.shadow.differences == 0);
@@ -86,8 +83,7 @@ TEST_CASE("the shadow tells what else was not taken back") {
 }
 
 TEST_CASE("the shadow tells a native count that stays") {
-    auto m = modes(INFLIGHT_NATIVE);
-    m.clock |= TALLY_SHADOW_BIT;
+    const auto m = shadowed(modes(INFLIGHT_NATIVE));
     Disk disk(m);
     tally_io io = disk.begin();
     disk.end(io);
@@ -97,8 +93,7 @@ TEST_CASE("the shadow tells a native count that stays") {
 }
 
 TEST_CASE("the shadow tells an I/O that it alone has seen") {
-    auto m = modes(INFLIGHT_OFF);
-    m.clock |= TALLY_SHADOW_BIT;
+    const auto m = shadowed(modes(INFLIGHT_OFF));
     Disk disk(m);
     tally_io io = disk.begin();
     tally_shadow_check(&disk.a); // not quiesced
@@ -110,8 +105,7 @@ TEST_CASE("the shadow tells an I/O that it alone has seen") {
 }
 
 TEST_CASE("reads that meet a sum below zero are counted, and show zero") {
-    auto m = modes(INFLIGHT_PERCPU);
-    m.clock |= TALLY_SHADOW_BIT;
+    const auto m = shadowed(modes(INFLIGHT_PERCPU));
     Disk disk(m);
     disk.cells(0, 1).in_flight[1].counter -= 1;
     for (int read = 1; read <= 2; ++read) {
