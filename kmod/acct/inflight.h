@@ -28,6 +28,35 @@ static inline int tally_percpu_sum(struct block_device *bdev, int dir)
 	return sum;
 }
 
+/* Whether the kernel's cells of the disk and of each partition hold nothing. */
+static inline bool tally_parts_idle(struct block_device *whole)
+{
+	struct block_device *part;
+	unsigned long nr;
+	bool idle = true;
+
+	rcu_read_lock();
+	tally_for_each_part(whole, nr, part)
+		idle &= !tally_percpu_sum(part, 0) && !tally_percpu_sum(part, 1);
+	rcu_read_unlock();
+	return idle;
+}
+
+static inline int tally_native_inflight(struct block_device *whole, int dir)
+{
+	struct block_device *part;
+	unsigned long nr;
+	int sum = 0;
+
+	if (TALLY_NATIVE_ON_WHOLE)
+		return tally_percpu_sum(whole, dir);
+	rcu_read_lock();
+	tally_for_each_part(whole, nr, part)
+		sum += tally_percpu_sum(part, dir);
+	rcu_read_unlock();
+	return sum;
+}
+
 /*
  * The kernel's readers add to io_ticks the time since bd_stamp while its
  * in-flight cells are not zero.  Who counts in those cells must therefore keep

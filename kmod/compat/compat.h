@@ -312,53 +312,19 @@ static inline void tally_native_end(struct block_device *bdev, enum req_op op,
 #endif
 }
 
-static inline int tally_cells(struct block_device *bdev, int dir)
-{
-	int cpu, sum = 0;
-
-	for_each_possible_cpu(cpu)
-		sum += (int)part_stat_local_read_cpu(bdev, in_flight[dir], cpu);
-	return sum;
-}
-
-/* Whether the kernel's cells of the disk and of each partition hold nothing. */
-static inline bool tally_parts_idle(struct block_device *whole)
-{
-	struct block_device *part;
-	unsigned long nr;
-	bool idle = true;
-
-	rcu_read_lock();
-	xa_for_each(&whole->bd_disk->part_tbl, nr, part)
-		idle &= !tally_cells(part, 0) && !tally_cells(part, 1);
-	rcu_read_unlock();
-	return idle;
-}
-
 /*
- * I/Os in flight as the kernel counts them.  Before bdev_count_inflight(),
- * bdev_start_io_acct() counted an I/O to a partition on the partition alone,
- * so the disk is the sum of its partitions.
+ * Before bdev_count_inflight(), bdev_start_io_acct() counted an I/O to a
+ * partition on the partition alone; now on the whole disk as well.
  */
 #ifdef TALLY_HAVE_BDEV_COUNT_INFLIGHT
-static inline int tally_native_inflight(struct block_device *whole, int dir)
-{
-	return tally_cells(whole, dir);
-}
+#define TALLY_NATIVE_ON_WHOLE	true
 #else
-static inline int tally_native_inflight(struct block_device *whole, int dir)
-{
-	struct block_device *part;
-	unsigned long nr;
-	int sum = 0;
-
-	rcu_read_lock();
-	xa_for_each(&whole->bd_disk->part_tbl, nr, part)
-		sum += tally_cells(part, dir);
-	rcu_read_unlock();
-	return sum;
-}
+#define TALLY_NATIVE_ON_WHOLE	false
 #endif
+
+/* The disk itself is the first of them.  Under rcu_read_lock(). */
+#define tally_for_each_part(whole, nr, part)				\
+	xa_for_each(&(whole)->bd_disk->part_tbl, nr, part)
 
 /*
  * The bioset's per-CPU cache takes bios back in interrupts since 6.2

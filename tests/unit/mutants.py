@@ -84,6 +84,8 @@ WRONG = {
         "return !atomic_read(&a->pending.n[0])"),
     "shadow-looks-at-itself": (
         "shadow.h", " &&\n			 !tally_inflight_one(a, m, dir);", ";"),
+    "native-blind-to-partitions": (
+        "inflight.h", "	if (TALLY_NATIVE_ON_WHOLE)\n", "	if (!TALLY_NATIVE_ON_WHOLE)\n"),
     "pending-leaks": ("pending.h", "		this_cpu_dec(*a->pending_cells);", "		(void)0;"),
 }
 

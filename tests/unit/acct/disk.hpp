@@ -112,7 +112,6 @@ public:
         shim_warnings = 0;
         shim_native_begun.clear();
         shim_native_ended.clear();
-        shim_native_in_flight[0] = shim_native_in_flight[1] = 0;
         for (int b = 0; b < bdevs; ++b)
             bdev[b] = {stats_[b].get(),
                        0,

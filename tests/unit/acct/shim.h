@@ -173,19 +173,13 @@ inline bool blk_queue_io_stat(request_queue* q) { return READ_ONCE(q->io_stat); 
 #define part_stat_local_read_cpu(part, field, cpu)                                                 \
     local_read(&per_cpu_ptr((part)->bd_stats, cpu)->field)
 
-inline bool tally_parts_idle(block_device* whole) {
-    for (block_device* part = whole; part; part = part->next)
-        for (int dir = 0; dir < 2; ++dir) {
-            long sum = 0;
-            for (int cpu = 0; cpu < shim_cpus; ++cpu)
-                sum += part_stat_local_read_cpu(part, in_flight[dir], cpu);
-            if (sum)
-                return false;
-        }
-    return true;
-}
+#define rcu_read_lock() ((void)0)
+#define rcu_read_unlock() ((void)0)
+#define tally_for_each_part(whole, nr, part)                                                       \
+    for (nr = 0, part = (whole); part; part = part->next, ++nr)
+#define TALLY_NATIVE_ON_WHOLE false
 
-// The kernel's own accounting: only who called it, and with what.
+// The kernel's own accounting, as before 6.16: who called it, and with what.
 struct shim_native {
     block_device* bdev;
     req_op op;
@@ -193,15 +187,14 @@ struct shim_native {
     unsigned long start;
 };
 inline std::vector<shim_native> shim_native_begun, shim_native_ended;
-inline int shim_native_in_flight[2];
 
 inline unsigned long tally_native_begin(block_device* bdev, req_op op, unsigned sectors) {
     shim_native_begun.push_back({bdev, op, sectors, jiffies});
-    ++shim_native_in_flight[op_is_write(op)];
+    tally_cell_add(bdev, op_is_write(op), 1);
+    WRITE_ONCE(bdev->bd_stamp, jiffies);
     return jiffies;
 }
 inline void tally_native_end(block_device* bdev, req_op op, unsigned sectors, unsigned long start) {
     shim_native_ended.push_back({bdev, op, sectors, start});
-    --shim_native_in_flight[op_is_write(op)];
+    tally_cell_add(bdev, op_is_write(op), -1);
 }
-inline int tally_native_inflight(block_device*, int dir) { return shim_native_in_flight[dir]; }
