@@ -31,10 +31,12 @@ int tally_disk_init(struct tally_disk *td, const struct tally_disk_ops *ops,
 	if (err)
 		return err;
 	err = tally_acct_prepare(m, &td->acct.nodes);
-	if (err)
+	if (err) {
 		tally_acct_exit(&td->acct);
+		return err;
+	}
 	td->acct.modes = m;
-	return err;
+	return 0;
 }
 EXPORT_SYMBOL_GPL(tally_disk_init);
 
