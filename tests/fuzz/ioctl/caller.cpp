@@ -88,7 +88,8 @@ Request Caller::make() {
         }
     }
     const Command& c = choose();
-    const bool scheduled = world_.counts.of(c, 0) * 100 < world_.counts.calls();
+    const bool scheduled = static_cast<double>(world_.counts.of(c, 0)) <
+                           Counts::wanted(world_.counts.calls());
     Request rq = valid_request(c, world_, random_);
     if (random_.percent(20))
         random_.pick(variations()).apply(rq, world_, random_);

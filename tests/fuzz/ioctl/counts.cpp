@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t TEXTS = 20;
 // A little above what is asked for, so that the last call is not the one that decides.
-constexpr double PLANNED_PERCENT = Counts::WANTED_PERCENT * 1.1;
+constexpr double PLANNED = 1.1;
 constexpr int OF_A_STORE[] = {0, EINVAL, EPERM};
 constexpr int SPARED_OF_A_STORE[] = {ENODEV, ENOMEM};
 
@@ -43,7 +43,7 @@ void Counts::complain(std::string what) {
 }
 
 std::vector<const Command*> Counts::behind() const {
-    const double planned = static_cast<double>(calls()) * PLANNED_PERCENT / 100 + 1;
+    const double planned = wanted(calls()) * PLANNED + 1;
     std::vector<const Command*> some;
     for (const Command& c : commands())
         if (static_cast<double>(of(c, 0)) < planned)
@@ -88,12 +88,12 @@ void Counts::print_times() const {
 
 std::vector<std::string> Counts::faults() const {
     std::vector<std::string> some;
-    const auto wanted = static_cast<uint64_t>(static_cast<double>(calls()) * WANTED_PERCENT / 100);
+    const auto least = static_cast<uint64_t>(wanted(calls()));
     for (const Command& c : commands()) {
         const std::string name = c.name;
-        if (of(c, 0) < wanted)
+        if (of(c, 0) < least)
             some.push_back(name + ": " + std::to_string(of(c, 0)) + " successes, wanted " +
-                           std::to_string(wanted));
+                           std::to_string(least));
         for (int error = 1; error < static_cast<int>(ERRORS); error++)
             if (of(c, error) && !documented(c, error))
                 some.push_back(name + ": " + errno_name(error) + " is not documented");
