@@ -942,7 +942,7 @@ def peers_group(injector):
         must(remove)
         must(create)
 
-    exhaust("peer: dm load", table, injector=injector, kind="add disk", undo=anew, step=3)
+    exhaust("peer: dm load", table, injector=injector, kind="add disk", undo=anew)
     assert outcomes["peer: dm load"]["EINVAL"], "add_disk() tells dm what it was: so it must us"
     must(table)
     must(resume)
