@@ -551,24 +551,15 @@ test_A09_time_of_a_busy_disk()
 }
 
 # See tests/vm/tools/lengths.py for what may be asked of which length.
-add_timed_disks()
-{
-	tallyctl ram add short --size 1M --completion timer --completion-ns 500000
-	tallyctl ram add long --size 1M --completion timer --completion-ns 20000000
-}
-
 test_A09_times_of_short_IO()
 {
 	load_modules
-	add_timed_disks
-	settle
-	python "$(disk_of short)" "$(disk_of long)" <<-'END'
-		import sys
+	python <<-'END'
 		from lengths import *
-		disks = dict(zip(("short", "long"), (Disk(name) for name in sys.argv[1:])))
+		disks = timed_disks(Control())
+		settle()
 		for modes in MODES:
-		    for length, each, ios in LENGTHS:
-		        disk = disks[length]
+		    for disk, each, ios in disks:
 		        disk.set_modes(*modes)
 		        for rw, field in (("read", 3), ("write", 7)):
 		            before = disk.stat("stat")
@@ -587,18 +578,14 @@ test_A09_times_of_short_IO()
 test_A03_A09_times_of_a_map_and_its_lower()
 {
 	load_modules
-	add_timed_disks
-	tallyctl create m-short --table "0 2048 linear $(dev_of short) 0"
-	tallyctl create m-long --table "0 2048 linear $(dev_of long) 0"
-	settle
-	python "$(disk_of short)" "$(disk_of m-short)" "$(disk_of long)" "$(disk_of m-long)" <<-'END'
-		import sys
+	python <<-'END'
 		from lengths import *
-		disks = [Disk(name) for name in sys.argv[1:]]
-		pairs = {"short": disks[:2], "long": disks[2:]}
+		control = Control()
+		disks = [(low, Disk.map(control, f"over-{low.name}", f"0 2048 linear {low.number()} 0\n"),
+		          each, ios) for low, each, ios in timed_disks(control)]
+		settle()
 		for modes in MODES:
-		    for length, each, ios in LENGTHS:
-		        low, up = pairs[length]
+		    for low, up, each, ios in disks:
 		        for disk in (low, up):
 		            disk.set_modes(*modes)
 		        for rw, field in (("read", 3), ("write", 7)):
