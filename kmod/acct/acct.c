@@ -43,17 +43,17 @@ int tally_acct_prepare(union tally_modes m, struct tally_node_pair **nodes)
 
 static u64 total_nsecs(struct block_device *bdev)
 {
-	return part_stat_read(bdev, nsecs[STAT_READ]) +
-	       part_stat_read(bdev, nsecs[STAT_WRITE]) +
-	       part_stat_read(bdev, nsecs[STAT_DISCARD]) +
-	       part_stat_read(bdev, nsecs[STAT_FLUSH]);
+	return tally_stat_read(bdev, nsecs[STAT_READ]) +
+	       tally_stat_read(bdev, nsecs[STAT_WRITE]) +
+	       tally_stat_read(bdev, nsecs[STAT_DISCARD]) +
+	       tally_stat_read(bdev, nsecs[STAT_FLUSH]);
 }
 
 /* Where busy time and queue time come from under these modes, in ms. */
 static u64 busy_source(struct tally_acct *a, union tally_modes m)
 {
 	if (m.inflight == INFLIGHT_NATIVE)
-		return tally_jiffies_to_ms(part_stat_read(a->whole, io_ticks));
+		return tally_jiffies_to_ms(tally_stat_read(a->whole, io_ticks));
 	return tally_ticks_read(a);
 }
 

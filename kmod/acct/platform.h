@@ -32,6 +32,20 @@
 /* A kernel statistics field of this CPU; under part_stat_lock(). */
 #define tally_stat_add(bdev, field, n)	__part_stat_add(bdev, field, n)
 
+/*
+ * A kernel statistics field, all CPUs.  part_stat_read() with marked loads:
+ * the other CPUs go on counting while we add up.
+ */
+#define tally_stat_read(bdev, field) ({					\
+	typeof((bdev)->bd_stats->field) sum_ = 0;			\
+	int cpu_;							\
+									\
+	for_each_possible_cpu(cpu_)					\
+		sum_ += READ_ONCE(per_cpu_ptr((bdev)->bd_stats,		\
+					      cpu_)->field);		\
+	sum_;								\
+})
+
 /* jiffies_to_msecs() is 32 bits wide; sums are not. */
 static inline u64 tally_jiffies_to_ms(u64 jiffs)
 {

@@ -31,7 +31,7 @@ static DEVICE_ATTR_RO(inflight);
 
 static u64 ms(struct block_device *bdev, int group)
 {
-	return div_u64(part_stat_read(bdev, nsecs[group]), NSEC_PER_MSEC);
+	return div_u64(tally_stat_read(bdev, nsecs[group]), NSEC_PER_MSEC);
 }
 
 /* The 17 fields of the kernel's own stat file, from the mode's point of view. */
@@ -45,20 +45,20 @@ static ssize_t stat_show(struct device *dev, struct device_attribute *attr,
 	tally_acct_snapshot(a, &s);
 	return sysfs_emit(buf,
 		"%lu %lu %lu %llu %lu %lu %lu %llu %u %llu %llu %lu %lu %lu %llu %lu %llu\n",
-		part_stat_read(b, ios[STAT_READ]),
-		part_stat_read(b, merges[STAT_READ]),
-		part_stat_read(b, sectors[STAT_READ]),
+		tally_stat_read(b, ios[STAT_READ]),
+		tally_stat_read(b, merges[STAT_READ]),
+		tally_stat_read(b, sectors[STAT_READ]),
 		ms(b, STAT_READ),
-		part_stat_read(b, ios[STAT_WRITE]),
-		part_stat_read(b, merges[STAT_WRITE]),
-		part_stat_read(b, sectors[STAT_WRITE]),
+		tally_stat_read(b, ios[STAT_WRITE]),
+		tally_stat_read(b, merges[STAT_WRITE]),
+		tally_stat_read(b, sectors[STAT_WRITE]),
 		ms(b, STAT_WRITE),
 		s.inflight[0] + s.inflight[1], s.busy_ms, s.queue_ms,
-		part_stat_read(b, ios[STAT_DISCARD]),
-		part_stat_read(b, merges[STAT_DISCARD]),
-		part_stat_read(b, sectors[STAT_DISCARD]),
+		tally_stat_read(b, ios[STAT_DISCARD]),
+		tally_stat_read(b, merges[STAT_DISCARD]),
+		tally_stat_read(b, sectors[STAT_DISCARD]),
 		ms(b, STAT_DISCARD),
-		part_stat_read(b, ios[STAT_FLUSH]),
+		tally_stat_read(b, ios[STAT_FLUSH]),
 		ms(b, STAT_FLUSH));
 }
 static DEVICE_ATTR_RO(stat);
