@@ -74,6 +74,7 @@ static void take(struct tally_acct *a, struct tally_snapshot *s)
 	const union tally_modes m = a->modes;
 
 	lockdep_assert_held(&a->lock);
+	s->modes = m;
 	tally_ticks_before_read(a, m);
 	if (tally_has_shadow(m))
 		tally_shadow_read(a, m, s->inflight);
@@ -137,7 +138,7 @@ static int switch_modes(struct tally_disk *td, union tally_modes m)
 	err = tally_acct_prepare(m, &nodes);
 	if (err)
 		return err;
-	err = td->ops->quiesce(td);
+	err = td->ops->quiesce(td, m);
 	if (!err) {
 		tally_acct_swap(&td->acct, m, &nodes);
 		td->ops->unquiesce(td);
@@ -146,7 +147,7 @@ static int switch_modes(struct tally_disk *td, union tally_modes m)
 	return err;
 }
 
-static int switch_lock(struct tally_disk *td, struct tally_request *rq)
+int tally_disk_lock(struct tally_disk *td, struct tally_request *rq)
 {
 	if (mutex_lock_killable(&td->switch_lock))
 		return -EINTR;
@@ -155,13 +156,15 @@ static int switch_lock(struct tally_disk *td, struct tally_request *rq)
 	mutex_unlock(&td->switch_lock);
 	return tally_refuse(rq, -ENODEV, "%s is being removed", td->name);
 }
+EXPORT_SYMBOL_GPL(tally_disk_lock);
 
-static void switch_unlock(struct tally_disk *td)
+void tally_disk_unlock(struct tally_disk *td)
 {
 	mutex_unlock(&td->switch_lock);
 	if (td->ops->released)
 		td->ops->released(td);
 }
+EXPORT_SYMBOL_GPL(tally_disk_unlock);
 
 int tally_disk_set(struct tally_disk *td, const char *profile,
 		   const char *const mode[TALLY_AXES],
@@ -172,7 +175,7 @@ int tally_disk_set(struct tally_disk *td, const char *profile,
 	union tally_modes m;
 	int err;
 
-	err = switch_lock(td, rq);
+	err = tally_disk_lock(td, rq);
 	if (err)
 		return err;
 	m = tally_modes_axes(td->acct.modes);
@@ -184,7 +187,7 @@ int tally_disk_set(struct tally_disk *td, const char *profile,
 	}
 	if (!err)
 		td->profile = named;
-	switch_unlock(td);
+	tally_disk_unlock(td);
 	return err;
 }
 EXPORT_SYMBOL_GPL(tally_disk_set);
@@ -194,13 +197,13 @@ int tally_disk_set_shadow(struct tally_disk *td, bool on)
 	union tally_modes m;
 	int err;
 
-	err = switch_lock(td, NULL);
+	err = tally_disk_lock(td, NULL);
 	if (err)
 		return err;
 	m = tally_modes_axes(td->acct.modes);
 	if (on)
 		m.clock |= TALLY_SHADOW_BIT;
 	err = switch_modes(td, m);
-	switch_unlock(td);
+	tally_disk_unlock(td);
 	return err;
 }

@@ -11,7 +11,7 @@
  * choice rules out static keys, and an indirect call would cost more than what
  * is measured.  "none" is one load and one predicted branch.
  *
- * Context: begin runs where ->submit_bio runs (process context), end anywhere
+ * Context: begin runs where ->submit_bio or ->queue_rq runs, end anywhere
  * up to hard interrupt.  Counters are therefore atomic or this_cpu_*.  The
  * kernel's statistics cells are added to as the kernel itself does, which on
  * machines without such an instruction may lose a count to an interrupt.
@@ -297,6 +297,21 @@ tally_end_shadowed(struct tally_acct *a, struct tally_io *io,
 	tally_end_modes(a, io, m);
 }
 
+static __always_inline void
+tally_begin_latched(struct tally_acct *a, struct tally_io *io,
+		    union tally_modes m, struct block_device *bdev,
+		    enum req_op op, unsigned int sectors)
+{
+	io->modes = m;
+	if (!m.all)
+		return;
+	TALLY_COMPILED_MODES(TALLY_BEGIN_AS)
+	if (unlikely(tally_has_shadow(m)))
+		tally_begin_shadowed(a, io, m, bdev, op, sectors);
+	else
+		tally_begin_modes(a, io, m, bdev, op, sectors);
+}
+
 /**
  * tally_begin() - an I/O starts
  * @a: accounting of the disk
@@ -315,14 +330,25 @@ tally_begin(struct tally_acct *a, struct tally_io *io,
 
 	if (m.all && unlikely(!blk_queue_io_stat(bdev_get_queue(bdev))))
 		m.all = 0;	/* queue/iostats is 0 */
-	io->modes = m;
-	if (!m.all)
-		return;
-	TALLY_COMPILED_MODES(TALLY_BEGIN_AS)
-	if (unlikely(tally_has_shadow(m)))
-		tally_begin_shadowed(a, io, m, bdev, op, sectors);
-	else
-		tally_begin_modes(a, io, m, bdev, op, sectors);
+	tally_begin_latched(a, io, m, bdev, op, sectors);
+}
+
+/*
+ * tally_begin_request() - the same for a request of blk-mq
+ *
+ * @counted: the block layer counts it (RQF_IO_STAT), so that we do not.  Under
+ * the mode native it is the block layer that counts, if anybody.
+ */
+static __maybe_unused __always_inline void
+tally_begin_request(struct tally_acct *a, struct tally_io *io, bool counted,
+		    struct block_device *bdev, enum req_op op,
+		    unsigned int sectors)
+{
+	union tally_modes m = { .all = READ_ONCE(a->modes.all) };
+
+	if (counted || m.inflight == INFLIGHT_NATIVE)
+		m.all = 0;
+	tally_begin_latched(a, io, m, bdev, op, sectors);
 }
 
 /*

@@ -19,12 +19,27 @@ static union tally_modes modes_now(struct tally_disk *td)
 	return tally_disk_modes(td);
 }
 
+/* Of blk-mq disks the kernel knows what is in flight, not its cells. */
+static void snapshot(struct tally_disk *td, struct tally_snapshot *s)
+{
+	unsigned int inflight[2] = { };
+
+	if (td->ops->native_inflight &&
+	    modes_now(td).inflight == INFLIGHT_NATIVE)
+		td->ops->native_inflight(td, inflight);
+	if (inflight[0] + inflight[1])
+		tally_native_before_read(&td->acct);
+	tally_acct_snapshot(&td->acct, s);
+	if (td->ops->native_inflight && s->modes.inflight == INFLIGHT_NATIVE)
+		memcpy(s->inflight, inflight, sizeof(inflight));
+}
+
 static ssize_t inflight_show(struct device *dev, struct device_attribute *attr,
 			     char *buf)
 {
 	struct tally_snapshot s;
 
-	tally_acct_snapshot(&dev_to_td(dev)->acct, &s);
+	snapshot(dev_to_td(dev), &s);
 	return sysfs_emit(buf, "%u %u\n", s.inflight[0], s.inflight[1]);
 }
 static DEVICE_ATTR_RO(inflight);
@@ -38,11 +53,11 @@ static u64 ms(struct block_device *bdev, int group)
 static ssize_t stat_show(struct device *dev, struct device_attribute *attr,
 			 char *buf)
 {
-	struct tally_acct *a = &dev_to_td(dev)->acct;
-	struct block_device *b = a->whole;
+	struct tally_disk *td = dev_to_td(dev);
+	struct block_device *b = td->acct.whole;
 	struct tally_snapshot s;
 
-	tally_acct_snapshot(a, &s);
+	snapshot(td, &s);
 	return sysfs_emit(buf,
 		"%lu %lu %lu %llu %lu %lu %lu %llu %u %llu %llu %lu %lu %lu %llu %lu %llu\n",
 		tally_stat_read(b, ios[STAT_READ]),
@@ -115,15 +130,30 @@ static ssize_t profiles_show(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(profiles);
 
-/* What I/O that starts now latches: none, when queue/iostats is 0. */
+/*
+ * What I/O that starts now latches: none, when queue/iostats is 0.  Of blk-mq
+ * disks queue/iostats says whether the kernel counts, and then we do not.
+ */
+static union tally_modes effective(struct tally_disk *td)
+{
+	const union tally_modes native = { .inflight = INFLIGHT_NATIVE };
+	const union tally_modes none = { };
+	const bool iostats = blk_queue_io_stat(td->disk->queue);
+	const union tally_modes m = modes_now(td);
+
+	if (!td->ops->native_inflight)
+		return iostats ? m : none;
+	if (iostats)
+		return native;
+	return m.inflight == INFLIGHT_NATIVE ? none : m;
+}
+
 static ssize_t effective_show(struct device *dev,
 			      struct device_attribute *attr, char *buf)
 {
 	struct tally_disk *td = dev_to_td(dev);
-	union tally_modes m = modes_now(td);
+	const union tally_modes m = effective(td);
 
-	if (!blk_queue_io_stat(td->disk->queue))
-		m.all = 0;
 	return sysfs_emit(buf, "%s\n",
 			  m.all ? tally_profile_name(td, m) : "none");
 }
@@ -223,13 +253,8 @@ static struct attribute *tally_attrs[] = {
 	NULL
 };
 
-static const struct attribute_group tally_group = {
+const struct attribute_group tally_disk_group = {
 	.name = "tally",
 	.attrs = tally_attrs,
 };
-
-const struct attribute_group *tally_disk_groups[] = {
-	&tally_group,
-	NULL
-};
-EXPORT_SYMBOL_GPL(tally_disk_groups);
+EXPORT_SYMBOL_GPL(tally_disk_group);

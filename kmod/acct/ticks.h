@@ -212,15 +212,18 @@ tally_ticks_end(struct tally_acct *a, struct tally_io *io, union tally_modes m,
 }
 
 /* The running kernel's reader, for native: as elapsed and checked, on its stamp. */
-static inline void tally_native_before_read(struct tally_acct *a,
-					    unsigned long now)
+static inline void tally_native_before_read(struct tally_acct *a)
 {
 	struct block_device *bdev = a->whole;
 	const unsigned long stamp = READ_ONCE(bdev->bd_stamp);
+	const unsigned long now = jiffies;
 
-	if (time_after(now, stamp) &&
-	    cmpxchg(&bdev->bd_stamp, stamp, now) == stamp)
-		part_stat_add(bdev, io_ticks, now - stamp);
+	if (!time_after(now, stamp) ||
+	    cmpxchg(&bdev->bd_stamp, stamp, now) != stamp)
+		return;
+	part_stat_lock();
+	part_stat_add(bdev, io_ticks, now - stamp);
+	part_stat_unlock();
 }
 
 /*
@@ -241,7 +244,7 @@ static inline void tally_ticks_before_read(struct tally_acct *a,
 		 tally_inflight_total(a, m))
 		tally_update_ticks(a, a->whole, m, now, true);
 	else if (m.inflight == INFLIGHT_NATIVE && tally_inflight_total(a, m))
-		tally_native_before_read(a, now);
+		tally_native_before_read(a);
 	part_stat_unlock();
 }
 

@@ -111,7 +111,12 @@ static inline struct block_device *tally_file_bdev(struct file *file)
 struct tally_shape {
 	unsigned int block_size;	/* logical, bytes */
 	unsigned int discard_granularity;/* bytes; 0: no discard */
-	bool write_zeroes;
+	unsigned int zero_sectors;	/* most of one discard or write-zeroes */
+	unsigned int max_sectors;	/* of other I/O */
+	unsigned int io_min;		/* hints, bytes; 0: none */
+	unsigned int io_opt;
+	unsigned long virt_boundary;	/* mask; 0: none */
+	bool rotational;
 	bool nowait;
 	bool synchronous;		/* completes before submit_bio returns */
 };
@@ -133,24 +138,72 @@ struct tally_lowers {
 };
 
 #ifdef TALLY_HAVE_LIMITS_FEATURES
+static inline struct queue_limits
+tally_limits_of(const struct tally_shape *shape)
+{
+	return (struct queue_limits){
+		.features = BLK_FEAT_IO_STAT |
+			(shape->nowait ? BLK_FEAT_NOWAIT : 0) |
+			(shape->rotational ? BLK_FEAT_ROTATIONAL : 0) |
+			(shape->synchronous ? BLK_FEAT_SYNCHRONOUS : 0),
+		.logical_block_size = shape->block_size,
+		.physical_block_size = PAGE_SIZE,
+		.max_hw_sectors = shape->max_sectors,
+		.io_min = shape->io_min,
+		.io_opt = shape->io_opt,
+		.virt_boundary_mask = shape->virt_boundary,
+		.max_hw_discard_sectors = shape->discard_granularity ?
+			shape->zero_sectors : 0,
+		.discard_granularity = shape->discard_granularity,
+		.max_write_zeroes_sectors = shape->zero_sectors,
+	};
+}
+
+/* Macros: each use is a lock class of its own. */
 #define tally_alloc_disk(shape, node) ({				\
-	const struct tally_shape *__s = (shape);			\
-	struct queue_limits __lim = {					\
-		.features = BLK_FEAT_IO_STAT |				\
-			(__s->nowait ? BLK_FEAT_NOWAIT : 0) |		\
-			(__s->synchronous ? BLK_FEAT_SYNCHRONOUS : 0),	\
-		.logical_block_size = __s->block_size,			\
-		.physical_block_size = PAGE_SIZE,			\
-		.max_hw_sectors = TALLY_SECTORS_MAX,			\
-		.max_hw_discard_sectors = __s->discard_granularity ?	\
-			TALLY_SECTORS_MAX : 0,				\
-		.discard_granularity = __s->discard_granularity,	\
-		.max_write_zeroes_sectors = __s->write_zeroes ?		\
-			TALLY_SECTORS_MAX : 0,				\
-	};								\
+	struct queue_limits __lim = tally_limits_of(shape);		\
 									\
 	blk_alloc_disk(&__lim, node);					\
 })
+
+#define tally_alloc_mq_disk(set, shape, data) ({			\
+	struct queue_limits __lim = tally_limits_of(shape);		\
+									\
+	blk_mq_alloc_disk(set, &__lim, data);				\
+})
+
+/*
+ * queue/iostats from the driver.  hold: before the queue is frozen, as the
+ * block layer takes the two; then either commit or drop.
+ */
+struct tally_iostats {
+	struct queue_limits limits;
+};
+
+static inline void tally_iostats_hold(struct request_queue *q,
+				      struct tally_iostats *held)
+	__acquires(&q->limits_lock)
+{
+	held->limits = queue_limits_start_update(q);
+}
+
+static inline void tally_iostats_drop(struct request_queue *q)
+	__releases(&q->limits_lock)
+{
+	queue_limits_cancel_update(q);
+}
+
+static inline void tally_iostats_commit(struct request_queue *q,
+					struct tally_iostats *held, bool on)
+	__releases(&q->limits_lock)
+{
+	if (on)
+		held->limits.features |= BLK_FEAT_IO_STAT;
+	else
+		held->limits.features &= ~BLK_FEAT_IO_STAT;
+	/* They were valid, and this is no limit. */
+	WARN_ON_ONCE(queue_limits_commit_update(q, &held->limits));
+}
 
 /* Limits of a stack, before any lower disk is added. */
 static inline void tally_stack_init(struct queue_limits *lim)
@@ -196,24 +249,38 @@ static inline int tally_stack_apply(struct gendisk *disk,
 	       : ERR_PTR(-ENOMEM);					\
 })
 
+#define tally_alloc_mq_disk(set, shape, data) ({			\
+	struct gendisk *__disk = blk_mq_alloc_disk(set, data);		\
+									\
+	if (!IS_ERR(__disk))						\
+		tally_shape_disk(__disk, shape);			\
+	__disk;								\
+})
+
 static inline void tally_shape_disk(struct gendisk *disk,
 				    const struct tally_shape *shape)
 {
 	struct request_queue *q = disk->queue;
 
 	blk_queue_flag_set(QUEUE_FLAG_IO_STAT, q);
-	blk_queue_flag_set(QUEUE_FLAG_NONROT, q);
+	if (!shape->rotational)
+		blk_queue_flag_set(QUEUE_FLAG_NONROT, q);
 	if (shape->nowait)
 		blk_queue_flag_set(QUEUE_FLAG_NOWAIT, q);
 	blk_queue_logical_block_size(q, shape->block_size);
 	blk_queue_physical_block_size(q, PAGE_SIZE);
-	blk_queue_max_hw_sectors(q, TALLY_SECTORS_MAX);
+	blk_queue_max_hw_sectors(q, shape->max_sectors);
+	if (shape->io_min)
+		blk_queue_io_min(q, shape->io_min);
+	if (shape->io_opt)
+		blk_queue_io_opt(q, shape->io_opt);
+	if (shape->virt_boundary)
+		blk_queue_virt_boundary(q, shape->virt_boundary);
 	if (shape->discard_granularity) {
 		q->limits.discard_granularity = shape->discard_granularity;
-		blk_queue_max_discard_sectors(q, TALLY_SECTORS_MAX);
+		blk_queue_max_discard_sectors(q, shape->zero_sectors);
 	}
-	if (shape->write_zeroes)
-		blk_queue_max_write_zeroes_sectors(q, TALLY_SECTORS_MAX);
+	blk_queue_max_write_zeroes_sectors(q, shape->zero_sectors);
 }
 
 static inline void tally_stack_init(struct queue_limits *lim)
@@ -257,7 +324,65 @@ static inline int tally_stack_apply(struct gendisk *disk,
 	disk_update_readahead(disk);
 	return 0;
 }
+
+/* A flag of the queue, under nobody's lock. */
+struct tally_iostats { };
+
+static inline void tally_iostats_hold(struct request_queue *q,
+				      struct tally_iostats *held)
+{
+}
+
+static inline void tally_iostats_drop(struct request_queue *q)
+{
+}
+
+static inline void tally_iostats_commit(struct request_queue *q,
+					struct tally_iostats *held, bool on)
+{
+	tally_queue_flag(q, QUEUE_FLAG_IO_STAT, on);
+}
 #endif
+
+static inline void tally_iostats_set(struct request_queue *q, bool on)
+{
+	struct tally_iostats held;
+
+	tally_iostats_hold(q, &held);
+	tally_iostats_commit(q, &held, on);
+}
+
+/* ----------------------------------------------------------------- blk-mq */
+
+#ifdef TALLY_HAVE_RQ_LIST
+typedef struct rq_list tally_rq_list;
+#else
+typedef struct request *tally_rq_list;
+#endif
+
+#ifdef TALLY_HAVE_INIT_REQUEST_INT
+typedef int tally_node;
+#else
+typedef unsigned int tally_node;
+#endif
+
+/* Since 6.14 every queue merges. */
+#ifdef TALLY_HAVE_SHOULD_MERGE
+#define TALLY_MQ_F_SHOULD_MERGE	BLK_MQ_F_SHOULD_MERGE
+#else
+#define TALLY_MQ_F_SHOULD_MERGE	0
+#endif
+
+/*
+ * Until nobody dispatches from a queue of this set.  Up to 6.1 del_gendisk()
+ * waits for that itself.
+ */
+static inline void tally_mq_wait_dispatch(struct blk_mq_tag_set *set)
+{
+#ifdef TALLY_HAVE_WAIT_QUIESCE_SET
+	blk_mq_wait_quiesce_done(set);
+#endif
+}
 
 #ifndef TALLY_HAVE_BDEV_ROT
 static inline bool bdev_rot(struct block_device *bdev)

@@ -145,18 +145,15 @@ static int run_modes(struct tally_request *rq)
 	return err;
 }
 
-/* A row per command; no flags are known to any of them. */
-#define ROW(number, word, type, fn) {					\
-	.nr = _IOC_NR(number), .name = word, .size = sizeof(type),	\
-	.min = sizeof(type), .noio = true, .run = fn }
+#define ROW(word, type, fn)	TALLY_COMMAND(word, type, fn, .noio = true)
 
 static const struct tally_command rows[] = {
-	ROW(TALLY_INFO,	    "INFO",	struct tally_info,     run_info),
-	ROW(TALLY_LIST,	    "LIST",	struct tally_list,     run_list),
-	ROW(TALLY_DISK_GET, "DISK_GET",	struct tally_disk_get, run_disk_get),
-	ROW(TALLY_SET,	    "SET",	struct tally_set,      run_set),
-	ROW(TALLY_PROFILES, "PROFILES",	struct tally_records,  run_profiles),
-	ROW(TALLY_MODES,    "MODES",	struct tally_records,  run_modes),
+	ROW(INFO, tally_info, run_info),
+	ROW(LIST, tally_list, run_list),
+	ROW(DISK_GET, tally_disk_get, run_disk_get),
+	ROW(SET, tally_set, run_set),
+	ROW(PROFILES, tally_records, run_profiles),
+	ROW(MODES, tally_records, run_modes),
 };
 
 struct tally_commands tally_core_commands = {

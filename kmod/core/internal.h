@@ -34,6 +34,7 @@ void tally_acct_swap(struct tally_acct *a, union tally_modes m,
 		     struct tally_node_pair **nodes);
 
 struct tally_snapshot {
+	union tally_modes modes;	/* it is of */
 	unsigned int inflight[2];	/* reads, writes */
 	u64 busy_ms;
 	u64 queue_ms;

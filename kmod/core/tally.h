@@ -7,9 +7,9 @@
  * -------
  * registry lock   names, UUIDs and the list of disks; innermost, never held
  *                 across anything that sleeps on I/O.
- * td->switch_lock one mode switch at a time, and td->dead.  Taken by a sysfs
- *                 store or by TALLY_SET, then ->quiesce takes what its module
- *                 needs.  Not held across open, close, add_disk, del_gendisk:
+ * td->switch_lock one change of a disk at a time, and td->dead.  Taken by a
+ *                 sysfs store or by a command, then ->quiesce takes what its
+ *                 module needs.  Not held across open, close, add_disk, del_gendisk:
  *                 del_gendisk waits for running stores.
  */
 #ifndef TALLY_CORE_H
@@ -52,18 +52,22 @@ struct tally_disk;
  * @kind: for listings
  * @quiesce: stop new I/O and wait until none is in flight; may sleep.  -EINTR
  *	on a fatal signal, and then nothing has changed.  Modes are switched
- *	between this and @unquiesce.
+ *	between this and @unquiesce, to those it is told.
  * @unquiesce: let I/O go on
  * @released: after that, with no lock held: submit what waited; may be NULL
  * @info: fill in what the core does not know
+ * @native_inflight: reads and writes in flight under the mode native of a
+ *	disk behind blk-mq, where the block layer counts; else NULL
  */
 struct tally_disk_ops {
 	struct module *owner;
 	enum tally_kind kind;
-	int (*quiesce)(struct tally_disk *td);
+	int (*quiesce)(struct tally_disk *td, union tally_modes next);
 	void (*unquiesce)(struct tally_disk *td);
 	void (*released)(struct tally_disk *td);
 	void (*info)(struct tally_disk *td, struct tally_disk_info *info);
+	void (*native_inflight)(struct tally_disk *td,
+				unsigned int inflight[2]);
 };
 
 /**
@@ -87,8 +91,8 @@ struct tally_disk {
 	char uuid[TALLY_UUID_LEN];
 };
 
-/* The group "tally/", to be given to device_add_disk(). */
-extern const struct attribute_group *tally_disk_groups[];
+/* "tally/", among the groups that are given to device_add_disk(). */
+extern const struct attribute_group tally_disk_group;
 
 /*
  * Life of a disk, in order.  init: modes of @profile (empty: none).  claim:
@@ -147,6 +151,10 @@ int tally_disk_set(struct tally_disk *td, const char *profile,
 		   const char *const mode[TALLY_AXES],
 		   struct tally_request *rq);
 
+/* A change of the disk: -EINTR on a fatal signal, -ENODEV if it is going. */
+int tally_disk_lock(struct tally_disk *td, struct tally_request *rq);
+void tally_disk_unlock(struct tally_disk *td);
+
 /* To be called whenever no I/O is in flight and none can start. */
 void tally_disk_quiesced(struct tally_disk *td);
 
@@ -175,6 +183,11 @@ struct tally_command {
 	bool noio;
 	int (*run)(struct tally_request *rq);
 };
+
+#define TALLY_COMMAND(word, type, function, ...) {			\
+	.nr = _IOC_NR(TALLY_##word), .name = #word,			\
+	.size = sizeof(struct type), .min = sizeof(struct type),	\
+	.run = (function), ##__VA_ARGS__ }
 
 /* The commands of one module. */
 struct tally_commands {

@@ -197,27 +197,19 @@ static int run_targets(struct tally_request *rq)
 	return err;
 }
 
-#define ROW(number, word, type, known, fn) {				\
-	.nr = _IOC_NR(number), .name = word, .size = sizeof(type),	\
-	.min = sizeof(type), .flags = known, .noio = true, .run = fn }
+#define ROW(word, type, known, fn)					\
+	TALLY_COMMAND(word, type, fn, .flags = (known), .noio = true)
 
 const struct tally_command tally_map_rows[] = {
-	ROW(TALLY_MAP_CREATE, "MAP_CREATE", struct tally_map_create,
-	    TALLY_MAP_READONLY, run_create),
-	ROW(TALLY_MAP_LOAD, "MAP_LOAD", struct tally_map_load,
-	    TALLY_MAP_READONLY, run_load),
-	ROW(TALLY_MAP_RESUME, "MAP_RESUME", struct tally_map_op, 0,
-	    run_resume),
-	ROW(TALLY_MAP_SUSPEND, "MAP_SUSPEND", struct tally_map_op, 0,
-	    run_suspend),
-	ROW(TALLY_MAP_CLEAR, "MAP_CLEAR", struct tally_map_op, 0, run_clear),
-	ROW(TALLY_MAP_REMOVE, "MAP_REMOVE", struct tally_map_op, 0,
-	    run_remove),
-	ROW(TALLY_MAP_TABLE, "MAP_TABLE", struct tally_map_table,
+	ROW(MAP_CREATE, tally_map_create, TALLY_MAP_READONLY, run_create),
+	ROW(MAP_LOAD, tally_map_load, TALLY_MAP_READONLY, run_load),
+	ROW(MAP_RESUME, tally_map_op, 0, run_resume),
+	ROW(MAP_SUSPEND, tally_map_op, 0, run_suspend),
+	ROW(MAP_CLEAR, tally_map_op, 0, run_clear),
+	ROW(MAP_REMOVE, tally_map_op, 0, run_remove),
+	ROW(MAP_TABLE, tally_map_table,
 	    TALLY_TABLE_INACTIVE | TALLY_TABLE_STATUS, run_table),
-	ROW(TALLY_MAP_DEPS, "MAP_DEPS", struct tally_map_deps,
-	    TALLY_TABLE_INACTIVE, run_deps),
-	ROW(TALLY_MAP_TARGETS, "MAP_TARGETS", struct tally_records, 0,
-	    run_targets),
+	ROW(MAP_DEPS, tally_map_deps, TALLY_TABLE_INACTIVE, run_deps),
+	ROW(MAP_TARGETS, tally_records, 0, run_targets),
 };
 const unsigned int tally_map_row_count = ARRAY_SIZE(tally_map_rows);

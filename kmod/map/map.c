@@ -80,7 +80,7 @@ static int lock_map(struct tally_map *m)
 	return -ENODEV;
 }
 
-static int map_quiesce(struct tally_disk *td)
+static int map_quiesce(struct tally_disk *td, union tally_modes next)
 {
 	struct tally_map *m = container_of(td, struct tally_map, td);
 	int err = lock_map(m);
@@ -421,11 +421,17 @@ static const struct block_device_operations map_fops = {
 	.free_disk	= map_free_disk,
 };
 
+static const struct attribute_group *map_groups[] = {
+	&tally_disk_group,
+	NULL
+};
+
 static int alloc_disk(struct tally_map *m, bool read_only,
 		      struct tally_request *rq)
 {
 	const struct tally_shape shape = {
 		.block_size = SECTOR_SIZE,
+		.max_sectors = TALLY_SECTORS_MAX,
 		.nowait = true,
 	};
 	struct gendisk *disk;
@@ -517,7 +523,7 @@ int tally_map_create(struct tally_map_create *req, bool read_only,
 			 : tally_refuse(rq, -EINVAL, "the name is empty");
 	if (err)
 		goto destroy_wq;
-	err = device_add_disk(NULL, disk, tally_disk_groups);
+	err = device_add_disk(NULL, disk, map_groups);
 	if (err)
 		goto unclaim;
 

@@ -9,7 +9,7 @@
 #define TALLY_MAP_TARGET_H
 
 #include "core/tally.h"
-#include "map/words.h"
+#include "core/words.h"
 
 struct tally_table;
 struct tally_text;

@@ -4,64 +4,25 @@
 
 #include "ram/ram.h"
 
-/* May sleep for a page of a sparse store, unless the bio says not to. */
-static __always_inline blk_status_t copy_bio(struct tally_ram *r,
-					     struct bio *bio, bool write)
-{
-	const bool nowait = bio->bi_opf & REQ_NOWAIT;
-	u64 pos = bio->bi_iter.bi_sector << SECTOR_SHIFT;
-	struct bvec_iter iter;
-	struct bio_vec bv;
-
-	bio_for_each_bvec(bv, bio, iter) {
-		blk_status_t status = ram_store_copy(&r->store, pos,
-						     bvec_virt(&bv), bv.bv_len,
-						     write, nowait);
-
-		if (unlikely(status))
-			return status;
-		pos += bv.bv_len;
-	}
-	return BLK_STS_OK;
-}
-
 static noinline blk_status_t transfer_data(struct tally_ram *r,
 					   struct bio *bio)
 {
-	const sector_t sector = bio->bi_iter.bi_sector;
+	const enum req_op op = bio_op(bio);
 
-	switch (bio_op(bio)) {
-	case REQ_OP_READ:
-		return copy_bio(r, bio, false);
-	case REQ_OP_WRITE:
-		return copy_bio(r, bio, true);
-	case REQ_OP_DISCARD:
-	case REQ_OP_WRITE_ZEROES:
-		if (r->backing == BACKING_NULL)
-			return BLK_STS_OK;
-		/* Clearing can take long: not where nobody may wait. */
-		if ((bio->bi_opf & REQ_NOWAIT) &&
-		    bio_sectors(bio) > SZ_1M >> SECTOR_SHIFT)
-			return BLK_STS_AGAIN;
-		return ram_store_zero(&r->store, (u64)sector << SECTOR_SHIFT,
-				      (u64)bio_sectors(bio) << SECTOR_SHIFT);
-	case REQ_OP_FLUSH:
-		return BLK_STS_OK;	/* no cache, nothing to flush */
-	default:
-		return BLK_STS_NOTSUPP;
-	}
+	if (op == REQ_OP_READ || op == REQ_OP_WRITE)
+		return ram_copy_bio(r, bio, op == REQ_OP_WRITE,
+				    bio->bi_opf & REQ_NOWAIT);
+	return ram_transfer_none(r, op, bio->bi_iter.bi_sector,
+				 bio_sectors(bio), bio->bi_opf & REQ_NOWAIT);
 }
 
 /* Move the data, or pretend to. */
 static __always_inline blk_status_t transfer(struct tally_ram *r,
 					     struct bio *bio)
 {
-	const enum req_op op = bio_op(bio);
-
 	if (unlikely(bio_end_sector(bio) > r->sectors))
 		return BLK_STS_IOERR;
-	if (r->backing == BACKING_NULL &&
-	    (op == REQ_OP_READ || op == REQ_OP_WRITE))
+	if (ram_moves_nothing(r, bio_op(bio)))
 		return BLK_STS_OK;
 	return transfer_data(r, bio);
 }
@@ -100,7 +61,7 @@ void tally_ram_submit(struct bio *bio)
 	 * reference was got: pairs with the barrier in ram_unquiesce().
 	 */
 	smp_rmb();
-	if (unlikely(r->completion != COMPLETE_INLINE)) {
+	if (unlikely(r->ends != COMPLETE_INLINE)) {
 		ram_submit_async(r, bio);
 	} else if (READ_ONCE(r->td.acct.modes.all)) {
 		submit_counted(r, bio);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Completion after ->submit_bio has returned: in softirq, or by a timer.
+ * The end of a bio after ->submit_bio has returned: in softirq, or by a timer.
  *
  * The data move at submission; what is delayed is the end.  Between the two the
  * I/O holds a reference on the queue's usage counter, so a freeze waits for it.
@@ -72,7 +72,9 @@ static void softirq_raise(struct tally_ram *r, struct ram_io *io)
 void ram_submit_async(struct tally_ram *r, struct bio *bio)
 {
 	const bool nowait = bio->bi_opf & REQ_NOWAIT;
+	const unsigned int bytes = bio_has_data(bio) ? bio->bi_iter.bi_size : 0;
 	struct ram_io *io;
+	u64 ns;
 
 	io = mempool_alloc(r->records,
 			   nowait ? GFP_NOWAIT | __GFP_NOWARN : GFP_NOIO);
@@ -88,27 +90,37 @@ void ram_submit_async(struct tally_ram *r, struct bio *bio)
 		    bio_sectors(bio));
 	ram_carry_out(r, bio);
 
-	if (r->completion == COMPLETE_TIMER) {
+	ns = r->ends == COMPLETE_TIMER ? ram_delay(r, bytes) : 0;
+	if (ns) {
 		tally_hrtimer_init(&io->timer, timer_fired);
-		hrtimer_start(&io->timer, ns_to_ktime(r->completion_ns),
-			      HRTIMER_MODE_REL);
-	} else {
+		hrtimer_start(&io->timer, ns_to_ktime(ns), HRTIMER_MODE_REL);
+	} else if (r->completion == COMPLETE_SOFTIRQ) {
 		softirq_raise(r, io);
+	} else {
+		ram_end(io);
 	}
 }
 
-int ram_complete_init(struct tally_ram *r, int node)
+/* What every bio needs that does not end where it comes in; once. */
+int ram_records_init(struct tally_ram *r)
 {
-	int cpu;
-
-	if (r->completion == COMPLETE_INLINE)
+	if (r->queue == QUEUE_MQ || r->records)
 		return 0;
 	r->records = mempool_create_kmalloc_pool(RAM_RECORDS,
 						 sizeof(struct ram_io));
-	if (!r->records)
-		return -ENOMEM;
-	if (r->completion == COMPLETE_TIMER)
+	return r->records ? 0 : -ENOMEM;
+}
+
+int ram_complete_init(struct tally_ram *r)
+{
+	int cpu, err;
+
+	r->ends = r->completion;
+	if (r->queue == QUEUE_MQ || r->ends == COMPLETE_INLINE)
 		return 0;
+	err = ram_records_init(r);
+	if (err || r->completion == COMPLETE_TIMER)
+		return err;
 	r->softirq = alloc_percpu(struct ram_softirq);
 	if (!r->softirq)
 		return -ENOMEM;

@@ -2,28 +2,17 @@
 /* Life of a null or RAM disk: from a request to a gendisk, and back. */
 #include <linux/delay.h>
 #include <linux/idr.h>
-#include <linux/log2.h>
-#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/sched/signal.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
-#include <linux/string.h>
 #include <linux/wait_bit.h>
 
 #include "ram/ram.h"
 
 #define RAM_INDEX_MAX	((1 << MINORBITS) - 1)
-
-static const char *const backing_names[] = {
-	[BACKING_RAM] = "ram", [BACKING_NULL] = "null",
-};
-static const char *const store_names[] = {
-	[STORE_FLAT] = "flat", [STORE_SPARSE] = "sparse",
-};
-static const char *const completion_names[] = {
-	[COMPLETE_INLINE] = "inline", [COMPLETE_SOFTIRQ] = "softirq",
-	[COMPLETE_TIMER] = "timer",
-};
+/* So much is cleared at once where nobody may sleep. */
+#define ZERO_IN_ATOMIC	(SZ_1M >> SECTOR_SHIFT)
 
 static DEFINE_MUTEX(ram_lock);		/* all_rams */
 static LIST_HEAD(all_rams);
@@ -31,118 +20,16 @@ static atomic_t disks = ATOMIC_INIT(0);	/* whose ->free_disk is to come */
 static DEFINE_IDA(ram_indexes);		/* N of tramN */
 static DEFINE_IDA(null_indexes);	/* N of tnullN */
 
+static const struct tally_disk_ops ram_bio_disk_ops, ram_mq_disk_ops;
+
 static struct ida *indexes(const struct tally_ram *r)
 {
 	return r->backing == BACKING_NULL ? &null_indexes : &ram_indexes;
 }
 
-/* --------------------------------------------------------------- requests */
-
-/* A word, or empty for the first of the names. */
-static int parse_word(struct tally_request *rq, const char *what,
-		      const char *const names[], size_t count,
-		      const char *word, int *value)
+static bool natively_counted(union tally_modes m)
 {
-	*value = *word ? match_string(names, count, word) : 0;
-	if (*value >= 0)
-		return 0;
-	return tally_refuse(rq, -EINVAL,
-		"%s=%.16s: not one of %s, %s%s%s", what, word, names[0],
-		names[1], count > 2 ? ", " : "", count > 2 ? names[2] : "");
-}
-
-static int check_words(struct tally_ram_add *req, struct tally_ram *r,
-		       struct tally_request *rq)
-{
-	int backing, kind, completion, err;
-
-	err = tally_check_string(rq, "profile", req->profile,
-				 sizeof(req->profile));
-	if (!err)
-		err = tally_check_string(rq, "backing", req->backing,
-					 sizeof(req->backing));
-	if (!err)
-		err = tally_check_string(rq, "store", req->store,
-					 sizeof(req->store));
-	if (!err)
-		err = tally_check_string(rq, "completion", req->completion,
-					 sizeof(req->completion));
-	if (!err)
-		err = parse_word(rq, "backing", backing_names,
-				 ARRAY_SIZE(backing_names), req->backing,
-				 &backing);
-	if (!err)
-		err = parse_word(rq, "store", store_names,
-				 ARRAY_SIZE(store_names), req->store, &kind);
-	if (!err)
-		err = parse_word(rq, "completion", completion_names,
-				 ARRAY_SIZE(completion_names),
-				 req->completion, &completion);
-	if (err)
-		return err;
-	if (backing == BACKING_NULL && *req->store)
-		return tally_refuse(rq, -EINVAL,
-			"store=%s: a null disk has no store", req->store);
-	r->backing = backing;
-	r->kind = kind;
-	r->completion = completion;
-	return 0;
-}
-
-static int check_size(struct tally_ram_add *req, struct tally_ram *r,
-		      struct tally_request *rq)
-{
-	const u64 most = (u64)LLONG_MAX >> SECTOR_SHIFT;
-	const u64 bytes = req->sectors << SECTOR_SHIFT;
-	const long spare = totalram_pages() / 16;	/* the machine lives on */
-	u64 room;
-
-	if (!req->sectors)
-		return tally_refuse(rq, -EINVAL, "the size is 0");
-	if (req->sectors > most)
-		return tally_refuse(rq, -EINVAL,
-			"size of %llu sectors: at most %llu", req->sectors,
-			most);
-	if (bytes % req->block_size)
-		return tally_refuse(rq, -EINVAL,
-			"size of %llu bytes: not a multiple of the block size %u",
-			bytes, req->block_size);
-	if (r->backing == BACKING_NULL || r->kind == STORE_SPARSE)
-		return 0;
-	room = (u64)max(si_mem_available() - spare, 0L) << PAGE_SHIFT;
-	if (bytes > room)
-		return tally_refuse(rq, -ENOMEM,
-			"size of %llu bytes: only %llu bytes of memory can be spared",
-			bytes, room);
-	return 0;
-}
-
-static int check_numbers(struct tally_ram_add *req, struct tally_ram *r,
-			 struct tally_request *rq)
-{
-	if (!req->block_size)
-		req->block_size = SECTOR_SIZE;
-	if (req->block_size < SECTOR_SIZE || req->block_size > PAGE_SIZE ||
-	    !is_power_of_2(req->block_size))
-		return tally_refuse(rq, -EINVAL,
-			"block size %u: must be a power of two from %d to %lu",
-			req->block_size, SECTOR_SIZE, PAGE_SIZE);
-	if (req->completion_ns && r->completion != COMPLETE_TIMER)
-		return tally_refuse(rq, -EINVAL,
-			"completion_ns=%llu: only with completion=timer",
-			req->completion_ns);
-	if (req->completion_ns > TALLY_COMPLETION_NS_MAX)
-		return tally_refuse(rq, -EINVAL,
-			"completion_ns=%llu: at most %llu", req->completion_ns,
-			TALLY_COMPLETION_NS_MAX);
-	r->completion_ns = req->completion_ns ?: 10000;
-	if (req->node != NUMA_NO_NODE &&
-	    (req->node < 0 || req->node >= nr_node_ids ||
-	     !node_online(req->node)))
-		return tally_refuse(rq, -EINVAL,
-			"node %d: not on line (-1 is any)", req->node);
-	r->sectors = req->sectors;
-	return check_size(req, r, rq);
+	return m.inflight == INFLIGHT_NATIVE;
 }
 
 /* ------------------------------------------------------------------- disk */
@@ -159,6 +46,7 @@ static void ram_free(struct tally_ram *r)
 {
 	ram_complete_exit(r);
 	ram_store_exit(&r->store);
+	ram_mq_exit(r);
 	tally_disk_exit(&r->td);
 	kfree(r);
 }
@@ -182,16 +70,63 @@ static const struct block_device_operations ram_fops = {
 	.free_disk	= ram_free_disk,
 };
 
+static const struct block_device_operations ram_mq_fops = {
+	.owner		= THIS_MODULE,
+	.open		= ram_open_op,
+	.free_disk	= ram_free_disk,
+};
+
+static struct gendisk *alloc_gendisk(struct tally_ram *r,
+				     const struct tally_shape *shape, int node)
+{
+	struct gendisk *disk;
+
+	if (r->queue == QUEUE_BIO) {
+		disk = tally_alloc_disk(shape, node);
+		if (!IS_ERR(disk))
+			disk->fops = &ram_fops;
+		return disk;
+	}
+	disk = ram_mq_alloc_disk(r, shape);
+	if (!IS_ERR(disk))
+		disk->fops = &ram_mq_fops;
+	return disk;
+}
+
+static const struct attribute_group *ram_groups[] = {
+	&tally_disk_group,
+	&ram_settings_group,
+	NULL
+};
+
+static unsigned int discard_granularity(const struct tally_ram *r,
+					const struct tally_ram_add *req,
+					u32 flags)
+{
+	if (flags & TALLY_RAM_NO_DISCARD)
+		return 0;
+	return r->kind == STORE_SPARSE ? PAGE_SIZE : req->block_size;
+}
+
 static int alloc_disk(struct tally_ram *r, struct tally_ram_add *req,
-		      bool read_only, struct tally_request *rq)
+		      u32 flags, struct tally_request *rq)
 {
 	const struct tally_shape shape = {
 		.block_size		= req->block_size,
-		.discard_granularity	= r->kind == STORE_SPARSE ?
-					  PAGE_SIZE : req->block_size,
-		.write_zeroes		= true,
+		.discard_granularity	= discard_granularity(r, req, flags),
+		.max_sectors		= req->max_sectors ?: TALLY_SECTORS_MAX,
+		.io_min			= req->io_min,
+		.io_opt			= req->io_opt,
+		.virt_boundary		= flags & TALLY_RAM_VIRT_BOUNDARY ?
+					  PAGE_SIZE - 1 : 0,
+		.rotational		= flags & TALLY_RAM_ROTATIONAL,
+		.zero_sectors		= r->backing == BACKING_NULL ||
+					  ram_may_sleep(r) ?
+					  TALLY_SECTORS_MAX : ZERO_IN_ATOMIC,
 		.nowait			= true,
-		.synchronous		= r->completion == COMPLETE_INLINE,
+		/* For swap, a hint; a cap may make it untrue later. */
+		.synchronous		= r->queue == QUEUE_BIO &&
+					  r->completion == COMPLETE_INLINE,
 	};
 	struct gendisk *disk;
 
@@ -201,17 +136,19 @@ static int alloc_disk(struct tally_ram *r, struct tally_ram_add *req,
 		return r->index == -ENOSPC ?
 			tally_refuse(rq, -ENOSPC, "no index left below %d",
 				     RAM_INDEX_MAX + 1) : r->index;
-	disk = tally_alloc_disk(&shape, req->node);
+	disk = alloc_gendisk(r, &shape, req->node);
 	if (IS_ERR(disk)) {
 		ida_free(indexes(r), r->index);
 		return PTR_ERR(disk);
 	}
-	disk->fops = &ram_fops;
 	snprintf(disk->disk_name, sizeof(disk->disk_name), "t%s%d",
-		 backing_names[r->backing], r->index);
+		 ram_backing_name(r), r->index);
 	set_capacity(disk, r->sectors);
-	set_disk_ro(disk, read_only);
+	set_disk_ro(disk, flags & TALLY_RAM_READONLY);
 	tally_disk_attach(&r->td, disk);
+	if (r->queue == QUEUE_MQ)
+		tally_iostats_set(disk->queue,
+				  natively_counted(r->td.acct.modes));
 	return 0;
 }
 
@@ -225,10 +162,10 @@ static void drop_disk(struct tally_ram *r)
 /**
  * tally_ram_create() - make a disk as asked
  * @req: from the ioctl or from the module's parameters; out: number and name
- * @read_only: refuse writes
+ * @flags: TALLY_RAM_*
  * @rq: where to say why not, or NULL
  */
-int tally_ram_create(struct tally_ram_add *req, bool read_only,
+int tally_ram_create(struct tally_ram_add *req, u32 flags,
 		     struct tally_request *rq)
 {
 	struct gendisk *disk;
@@ -238,15 +175,13 @@ int tally_ram_create(struct tally_ram_add *req, bool read_only,
 	r = kzalloc(sizeof(*r), GFP_KERNEL);
 	if (!r)
 		return -ENOMEM;
-	err = check_words(req, r, rq);
-	if (!err)
-		err = check_numbers(req, r, rq);
+	err = ram_options(req, flags, r, rq);
 	if (err)
 		goto free;
-	err = tally_disk_init(&r->td, &tally_ram_disk_ops, req->profile, rq);
+	err = tally_disk_init(&r->td, r->queue == QUEUE_MQ ? &ram_mq_disk_ops :
+			      &ram_bio_disk_ops, req->profile, rq);
 	if (err)
 		goto free;
-	xa_init(&r->store.pages);
 	if (r->backing == BACKING_RAM) {
 		err = ram_store_init(&r->store, r->kind,
 				     r->sectors << SECTOR_SHIFT, req->node);
@@ -257,17 +192,20 @@ int tally_ram_create(struct tally_ram_add *req, bool read_only,
 			goto exit;
 		}
 	}
-	err = ram_complete_init(r, req->node);
+	err = ram_complete_init(r);
 	if (err)
 		goto exit;
-	err = alloc_disk(r, req, read_only, rq);
+	err = ram_mq_init(r);
+	if (err)
+		goto exit;
+	err = alloc_disk(r, req, flags, rq);
 	if (err)
 		goto exit;
 	err = tally_disk_claim(&r->td, req->name, "", rq);
 	if (err)
 		goto drop;
 	disk = r->td.disk;
-	err = device_add_disk(NULL, disk, tally_disk_groups);
+	err = device_add_disk(NULL, disk, ram_groups);
 	if (err)
 		goto unclaim;
 
@@ -294,6 +232,34 @@ free:
 	return err;
 }
 
+/*
+ * Until no I/O is in flight, for up to its delay, and none can start; false if a
+ * fatal signal ends the wait, where that is asked for.
+ */
+static bool freeze(struct tally_ram *r, bool killable)
+{
+	struct request_queue *q = r->td.disk->queue;
+
+	blk_freeze_queue_start(q);
+	while (!blk_mq_freeze_queue_wait_timeout(q, HZ / 20)) {
+		if (killable && fatal_signal_pending(current)) {
+			tally_unfreeze_queue(q);
+			return false;
+		}
+		ram_mq_reap(r);		/* who polls may have been stopped */
+	}
+	return true;
+}
+
+/* As ->removing is set, what comes from now on ends without being polled for. */
+static void end_polled(struct tally_ram *r)
+{
+	if (!r->queues.poll)
+		return;
+	freeze(r, false);
+	tally_unfreeze_queue(r->td.disk->queue);
+}
+
 /* Nobody finds it any more: take it away. */
 static void take_away(struct tally_ram *r)
 {
@@ -301,7 +267,9 @@ static void take_away(struct tally_ram *r)
 	list_del(&r->node);
 	mutex_unlock(&ram_lock);
 	tally_disk_kill(&r->td);
+	end_polled(r);
 	del_gendisk(r->td.disk);	/* waits for I/O, and for sysfs stores */
+	ram_mq_wait_dispatch(r);
 	tally_disk_unclaim(&r->td);
 	put_disk(r->td.disk);		/* frees it, or the last close does */
 }
@@ -329,7 +297,7 @@ int tally_ram_destroy(struct tally_ram *r, bool force,
 		err = tally_refuse(rq, -ENODEV, "%s is being removed",
 				   r->td.name);
 	else
-		r->removing = true;
+		WRITE_ONCE(r->removing, true);
 	mutex_unlock(&disk->open_mutex);
 	if (!err)
 		take_away(r);
@@ -343,7 +311,7 @@ static bool shut(struct tally_ram *r)
 	bool closed;
 
 	mutex_lock(&disk->open_mutex);
-	r->removing = true;
+	WRITE_ONCE(r->removing, true);
 	closed = !disk_openers(disk);
 	mutex_unlock(&disk->open_mutex);
 	return closed;
@@ -372,21 +340,10 @@ void tally_ram_destroy_all(void)
 
 /* --------------------------------------------------------------- quiesce */
 
-/*
- * The freeze waits for I/O in flight, for up to completion_ns; a fatal signal
- * ends the wait.
- */
-static int ram_quiesce(struct tally_disk *td)
+static int ram_quiesce(struct tally_disk *td, union tally_modes next)
 {
-	struct request_queue *q = td->disk->queue;
-
-	blk_freeze_queue_start(q);
-	while (!blk_mq_freeze_queue_wait_timeout(q, HZ / 20)) {
-		if (fatal_signal_pending(current)) {
-			tally_unfreeze_queue(q);
-			return -EINTR;
-		}
-	}
+	if (!freeze(container_of(td, struct tally_ram, td), true))
+		return -EINTR;
 	/* What was counted under the references is seen, as the last is gone. */
 	smp_acquire__after_ctrl_dep();
 	tally_disk_quiesced(td);
@@ -395,27 +352,139 @@ static int ram_quiesce(struct tally_disk *td)
 
 static void ram_unquiesce(struct tally_disk *td)
 {
-	smp_mb();	/* pairs with the one in tally_ram_submit() */
+	smp_mb();	/* pairs with those where an I/O comes in */
 	tally_unfreeze_queue(td->disk->queue);
+}
+
+/*
+ * Of blk-mq disks the block layer itself counts if queue/iostats says so: a
+ * switch to native sets it, a switch from there clears it.
+ */
+static int ram_mq_quiesce(struct tally_disk *td, union tally_modes next)
+{
+	struct tally_ram *r = container_of(td, struct tally_ram, td);
+	int err;
+
+	r->changes_iostats = natively_counted(td->acct.modes) !=
+			     natively_counted(next);
+	if (r->changes_iostats)
+		tally_iostats_hold(td->disk->queue, &r->iostats);
+	err = ram_quiesce(td, next);
+	if (err && r->changes_iostats)
+		tally_iostats_drop(td->disk->queue);
+	return err;
+}
+
+static void ram_mq_unquiesce(struct tally_disk *td)
+{
+	struct tally_ram *r = container_of(td, struct tally_ram, td);
+
+	if (r->changes_iostats)
+		tally_iostats_commit(td->disk->queue, &r->iostats,
+				     natively_counted(td->acct.modes));
+	ram_unquiesce(td);
+}
+
+/**
+ * ram_set_ends() - how I/O ends with the settings as they are now
+ * @r: the disk, locked (tally_disk_lock)
+ */
+int ram_set_ends(struct tally_ram *r)
+{
+	const enum ram_completion ends = r->cap.iops || r->cap.bandwidth ?
+					 COMPLETE_TIMER : r->completion;
+	int err;
+
+	if (ends == r->ends)
+		return 0;
+	err = ends == COMPLETE_INLINE ? 0 : ram_records_init(r);
+	if (!err)
+		err = ram_quiesce(&r->td, r->td.acct.modes);
+	if (err)
+		return err;
+	r->ends = ends;
+	ram_unquiesce(&r->td);
+	return 0;
+}
+
+/* Would a partition lose its end? */
+static int check_partitions(struct gendisk *disk, sector_t sectors,
+			    struct tally_request *rq)
+{
+	struct block_device *part;
+	sector_t end = 0;
+	unsigned long i;
+
+	rcu_read_lock();
+	xa_for_each_start(&disk->part_tbl, i, part, 1)
+		end = max(end, part->bd_start_sect + bdev_nr_sectors(part));
+	rcu_read_unlock();
+	if (end <= sectors)
+		return 0;
+	return tally_refuse(rq, -EBUSY,
+		"size=%llu: there is a partition that ends at %llu",
+		(u64)sectors << SECTOR_SHIFT, (u64)end << SECTOR_SHIFT);
+}
+
+/**
+ * ram_resize() - give a disk another size
+ * @r: the disk, locked (tally_disk_lock)
+ * @sectors: what is beyond them is gone, and zero should they come back
+ * @rq: where to say why not
+ *
+ * I/O that was submitted before and lies beyond the new end fails.  Pages of
+ * the disk's cache that somebody uses just now stay cached.
+ */
+int ram_resize(struct tally_ram *r, sector_t sectors, struct tally_request *rq)
+{
+	struct gendisk *disk = r->td.disk;
+	const sector_t old = r->sectors;
+	int err = ram_check_sectors(sectors,
+				    queue_logical_block_size(disk->queue), rq);
+
+	if (err)
+		return err;
+	if (r->store.flat)
+		return tally_refuse(rq, -EINVAL,
+			"size=%llu: a flat store stays as it was made",
+			(u64)sectors << SECTOR_SHIFT);
+	err = check_partitions(disk, sectors, rq);
+	if (!err && sectors < old)
+		err = sync_blockdev(disk->part0);
+	if (!err)
+		err = ram_quiesce(&r->td, r->td.acct.modes);
+	if (err)
+		return err;
+	WRITE_ONCE(r->sectors, sectors);
+	ram_unquiesce(&r->td);
+	set_capacity_and_notify(disk, sectors);
+	if (sectors < old)
+		invalidate_bdev(disk->part0);
+	if (r->backing == BACKING_RAM && sectors < old)
+		ram_store_zero(&r->store, (u64)sectors << SECTOR_SHIFT,
+			       (u64)(old - sectors) << SECTOR_SHIFT, true);
+	return 0;
 }
 
 static void ram_info(struct tally_disk *td, struct tally_disk_info *info)
 {
-	struct tally_ram *r = container_of(td, struct tally_ram, td);
-
-	if (r->backing == BACKING_NULL)
-		snprintf(info->detail, sizeof(info->detail), "null %s",
-			 completion_names[r->completion]);
-	else
-		snprintf(info->detail, sizeof(info->detail), "ram %s %s",
-			 store_names[r->kind],
-			 completion_names[r->completion]);
+	ram_describe(container_of(td, struct tally_ram, td), info->detail,
+		     sizeof(info->detail));
 }
 
-const struct tally_disk_ops tally_ram_disk_ops = {
+static const struct tally_disk_ops ram_bio_disk_ops = {
 	.owner		= THIS_MODULE,
 	.kind		= TALLY_KIND_RAM,
 	.quiesce	= ram_quiesce,
 	.unquiesce	= ram_unquiesce,
 	.info		= ram_info,
+};
+
+static const struct tally_disk_ops ram_mq_disk_ops = {
+	.owner		= THIS_MODULE,
+	.kind		= TALLY_KIND_RAM,
+	.quiesce	= ram_mq_quiesce,
+	.unquiesce	= ram_mq_unquiesce,
+	.info		= ram_info,
+	.native_inflight = ram_mq_inflight,
 };

@@ -70,6 +70,8 @@
 #define TALLY_UUID_LEN		136	/* at most 128 bytes and NUL; room to align */
 #define TALLY_UUID_MAX		128
 #define TALLY_DISK_LEN		32	/* kernel disk name, as "tmap0" */
+#define TALLY_SETTING_LEN	32
+#define TALLY_VALUE_LEN		64
 #define TALLY_WORD_LEN		16	/* name of a mode, of a target */
 #define TALLY_PROFILE_LEN	32	/* name of a profile */
 #define TALLY_ABOUT_LEN		160	/* one line of description */
@@ -222,32 +224,78 @@ struct tally_records {
 
 /*
  * A null or RAM disk.  name: empty takes the kernel's disk name.  profile:
- * empty is "none".  Numbers of 0 take the default: block_size 512,
- * completion_ns 10000 (timer only; at most TALLY_COMPLETION_NS_MAX).
- * sectors: never 0, a multiple of the block size; a flat store must fit into
- * free memory.  Out: major, minor, disk.
+ * empty is "none".  sectors: never 0, a multiple of the block size; a flat store
+ * must fit into free memory.  Out: major, minor, disk.  Numbers of 0, and empty
+ * words, take the default.
+ *
+ * queue "bio": I/O comes as it was submitted, and ends in the order of its
+ * completion.  queue "mq": through the block layer's request queues, of which
+ * there are submit_queues (1) and poll_queues (none) with `depth` (64) requests
+ * each; the flags TALLY_RAM_MQ_*, TALLY_RAM_VIRT_BOUNDARY and max_sectors (no
+ * limit) go with it and with nothing else.
+ *
+ * completion "timer": an I/O ends completion_ns (10000) after its submission;
+ * with jitter "uniform" up to jitter_ns sooner or later, with "exponential"
+ * later by a time whose mean is jitter_ns (at most 16 times that); never after
+ * more than TALLY_COMPLETION_NS_MAX.  completion "softirq" is, of queue mq, the
+ * block layer's own way to complete.  Requests of a polled queue end when they
+ * are polled for, whatever the completion.
+ *
  * Errors: EEXIST (name taken), ENAMETOOLONG, EINVAL (a name as in MAP_CREATE,
- * an unknown word, a number out of range, words or numbers that do not go
- * together), ENOSPC (no index left), ENOMEM (also: a flat store that does not
- * fit into free memory).
+ * an unknown word, a number out of range, words, flags or numbers that do not
+ * go together), ENOSPC (no index left), ENOMEM (also: a flat store that does
+ * not fit into free memory).
  */
 struct tally_ram_add {
-	struct tally_head head;		/* flags: TALLY_RAM_READONLY */
+	struct tally_head head;		/* flags: TALLY_RAM_* but FORCE */
 	char name[TALLY_NAME_LEN];
 	char profile[TALLY_PROFILE_LEN];
 	char backing[TALLY_WORD_LEN];	/* "null", "ram" (default) */
 	char store[TALLY_WORD_LEN];	/* "flat" (default), "sparse"; ram only */
+	char queue[TALLY_WORD_LEN];	/* "bio" (default), "mq" */
 	char completion[TALLY_WORD_LEN];/* "inline" (default), "softirq", "timer" */
+	char jitter[TALLY_WORD_LEN];	/* "none" (default), "uniform", "exponential" */
 	__aligned_u64 sectors;
-	__aligned_u64 completion_ns;
-	__u32 block_size;		/* a power of two, 512 to the page size */
+	__aligned_u64 completion_ns;	/* at most TALLY_COMPLETION_NS_MAX */
+	__aligned_u64 jitter_ns;	/* uniform: at most completion_ns */
+	__u32 block_size;		/* 512 (default) to the page size, 2^n */
 	__s32 node;			/* NUMA node of the data, -1: any */
+	__u32 submit_queues;		/* at most the number of possible CPUs */
+	__u32 poll_queues;		/* the same */
+	__u32 depth;			/* at most TALLY_RAM_DEPTH_MAX */
+	__u32 max_sectors;		/* of an I/O; mq only, whole pages */
+	__u32 io_min;			/* hints in bytes: whole pages, */
+	__u32 io_opt;			/* and a multiple of io_min */
 	__u32 major;			/* out */
 	__u32 minor;			/* out */
 	char disk[TALLY_DISK_LEN];	/* out */
 };
 #define TALLY_RAM_READONLY	(1 << 0)
+/* One tag set for all disks of this flag and of equal shape. */
+#define TALLY_RAM_MQ_SHARED_TAGS (1 << 2)
+/* The queues of a disk share its tags: `depth` in all. */
+#define TALLY_RAM_MQ_TAG_BITMAP	(1 << 3)
+/* No I/O scheduler unless one is asked for. */
+#define TALLY_RAM_MQ_NO_SCHED	(1 << 4)
+/* The driver may sleep; a sparse store does anyway. */
+#define TALLY_RAM_MQ_BLOCKING	(1 << 5)
+/* A submit queue per NUMA node; not with submit_queues. */
+#define TALLY_RAM_MQ_PER_NODE	(1 << 6)
+/* No gaps between the pieces of an I/O but at pages, as NVMe has it; mq only. */
+#define TALLY_RAM_VIRT_BOUNDARY	(1 << 7)
+/* It says that it rotates. */
+#define TALLY_RAM_ROTATIONAL	(1 << 8)
+/* It takes no discards. */
+#define TALLY_RAM_NO_DISCARD	(1 << 9)
+#define TALLY_RAM_FLAGS		(TALLY_RAM_READONLY | TALLY_RAM_MQ_FLAGS | \
+				 TALLY_RAM_VIRT_BOUNDARY |		\
+				 TALLY_RAM_ROTATIONAL | TALLY_RAM_NO_DISCARD)
+#define TALLY_RAM_MQ_FLAGS	(TALLY_RAM_MQ_SHARED_TAGS |		\
+				 TALLY_RAM_MQ_TAG_BITMAP |		\
+				 TALLY_RAM_MQ_NO_SCHED |		\
+				 TALLY_RAM_MQ_BLOCKING | TALLY_RAM_MQ_PER_NODE)
 #define TALLY_COMPLETION_NS_MAX	10000000000ULL
+#define TALLY_RAM_DEPTH_MAX	10240
 
 /*
  * Remove a null or RAM disk.  EBUSY while somebody has it open, unless
@@ -259,8 +307,43 @@ struct tally_ram_remove {
 };
 #define TALLY_RAM_FORCE		(1 << 1)
 
+/*
+ * Change a setting of a live disk, as a write to /sys/block/<disk>/ram/<setting>
+ * does: decimal digits.  I/O in flight is waited for where the setting asks.
+ *
+ *   size		bytes; not of a flat store.  What was beyond the new end is
+ *		gone, and reads as zeroes when it comes back.
+ *   completion_ns  and
+ *   jitter_ns	as for RAM_ADD; of completion "timer"
+ *   iops	I/Os a second, at most 10^7; 0: no cap.  Without polled queues
+ *   bandwidth	bytes of reads and writes a second, 2^16 to 2^40; the same
+ *
+ * Under a cap I/O waits, but for no longer than TALLY_COMPLETION_NS_MAX.
+ *
+ * EINVAL (no such setting, no number, a value that the disk cannot have), ERANGE
+ * (over 64 bits), EBUSY (a partition ends beyond the new size), EIO or ENOSPC
+ * (the cache could not be written before a shrink), ENOMEM, EINTR (a fatal signal
+ * while it waited), ENODEV (it is being removed).
+ */
+struct tally_ram_set {
+	struct tally_head head;
+	struct tally_ref ref;
+	char setting[TALLY_SETTING_LEN];
+	char value[TALLY_VALUE_LEN];
+};
+
+/* What they are now. */
+struct tally_ram_settings {
+	struct tally_head head;
+	struct tally_ref ref;
+	__aligned_u64 buf;		/* "SETTING VALUE\n" each; no NUL */
+	__u32 buf_len;
+	__u32 buf_used;
+};
 #define TALLY_RAM_ADD	 _IOWR(TALLY_IOC_TYPE, 0x10, struct tally_ram_add)
 #define TALLY_RAM_REMOVE _IOWR(TALLY_IOC_TYPE, 0x11, struct tally_ram_remove)
+#define TALLY_RAM_SET	 _IOWR(TALLY_IOC_TYPE, 0x12, struct tally_ram_set)
+#define TALLY_RAM_SETTINGS _IOWR(TALLY_IOC_TYPE, 0x13, struct tally_ram_settings)
 
 /* ------------------------------------------------------------- tally_map */
 

@@ -31,7 +31,8 @@ static_assert(sizeof(tally_disk_get) == 760 && offsetof(tally_disk_get, info) ==
 static_assert(sizeof(tally_set) == 256 && offsetof(tally_set, mode) == 192);
 static_assert(sizeof(tally_profile_info) == 256 && sizeof(tally_mode_info) == 184);
 static_assert(sizeof(tally_records) == 48 && offsetof(tally_records, buf_used) == 44);
-static_assert(sizeof(tally_ram_add) == 296 && offsetof(tally_ram_add, sectors) == 232);
+static_assert(sizeof(tally_ram_add) == 360 && offsetof(tally_ram_add, sectors) == 264);
+static_assert(sizeof(tally_ram_set) == 256 && sizeof(tally_ram_settings) == 176);
 static_assert(sizeof(tally_ram_remove) == 160 && sizeof(tally_map_op) == 160);
 static_assert(sizeof(tally_map_create) == 360 && offsetof(tally_map_create, major) == 320);
 static_assert(sizeof(tally_map_load) == 176 && offsetof(tally_map_load, table) == 160);
@@ -322,19 +323,68 @@ std::vector<ModeInfo> Control::modes() {
     return modes;
 }
 
+namespace {
+
+std::uint32_t flags_of(const RamOptions& options) {
+    const std::pair<bool, std::uint32_t> flags[] = {
+        {options.read_only, TALLY_RAM_READONLY},
+        {options.rotational, TALLY_RAM_ROTATIONAL},
+        {options.no_discard, TALLY_RAM_NO_DISCARD},
+        {options.virt_boundary, TALLY_RAM_VIRT_BOUNDARY},
+        {options.shared_tags, TALLY_RAM_MQ_SHARED_TAGS},
+        {options.tag_bitmap, TALLY_RAM_MQ_TAG_BITMAP},
+        {options.no_sched, TALLY_RAM_MQ_NO_SCHED},
+        {options.blocking, TALLY_RAM_MQ_BLOCKING},
+        {options.per_node, TALLY_RAM_MQ_PER_NODE},
+    };
+    std::uint32_t all = 0;
+    for (const auto& [set, flag] : flags)
+        all |= set ? flag : 0;
+    return all;
+}
+
+} // namespace
+
 Created Control::ram_add(const RamOptions& options) {
-    auto arg = fresh<tally_ram_add>(options.read_only ? TALLY_RAM_READONLY : 0);
+    auto arg = fresh<tally_ram_add>(flags_of(options));
     put(arg.name, options.name, "name", "ram add");
     put(arg.profile, options.profile, "profile", "ram add");
     put(arg.backing, options.backing, "backing", "ram add");
     put(arg.store, options.store, "store", "ram add");
+    put(arg.queue, options.queue, "queue", "ram add");
     put(arg.completion, options.completion, "completion", "ram add");
+    put(arg.jitter, options.jitter, "jitter", "ram add");
     arg.sectors = options.sectors;
     arg.completion_ns = options.completion_ns;
+    arg.jitter_ns = options.jitter_ns;
+    arg.submit_queues = options.submit_queues;
+    arg.poll_queues = options.poll_queues;
+    arg.depth = options.depth;
+    arg.max_sectors = options.max_sectors;
+    arg.io_min = options.io_min;
+    arg.io_opt = options.io_opt;
     arg.block_size = options.block_size;
     arg.node = options.node;
     issue(*port_, TALLY_RAM_ADD, "ram add", arg);
     return {{arg.major, arg.minor}, text_of(arg.disk)};
+}
+
+void Control::ram_set(const DiskRef& ref, const std::string& setting, const std::string& value) {
+    auto arg = fresh<tally_ram_set>();
+    put(arg.ref, ref, "ram set");
+    put(arg.setting, setting, "setting", "ram set");
+    put(arg.value, value, "value", "ram set");
+    issue(*port_, TALLY_RAM_SET, "ram set", arg);
+}
+
+std::vector<std::pair<std::string, std::string>> Control::ram_settings(const DiskRef& ref) {
+    auto arg = fresh<tally_ram_settings>();
+    put(arg.ref, ref, "ram show");
+    std::vector<std::pair<std::string, std::string>> settings;
+    std::istringstream lines(whole(*port_, TALLY_RAM_SETTINGS, "ram show", arg));
+    for (std::string name, value; lines >> name && std::getline(lines >> std::ws, value);)
+        settings.emplace_back(name, value);
+    return settings;
 }
 
 void Control::ram_remove(const DiskRef& ref, bool force) {

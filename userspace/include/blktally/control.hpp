@@ -92,13 +92,20 @@ struct TargetInfo {
     std::array<std::uint32_t, 3> version{};
 };
 
+// Empty words and numbers of 0: the kernel's default.
 struct RamOptions {
-    std::string name;                                // empty: the kernel's disk name
-    std::string profile, backing, store, completion; // empty: the kernel's default
-    std::uint64_t sectors = 0, completion_ns = 0;
+    std::string name; // empty: the kernel's disk name
+    std::string profile, backing, store, queue, completion, jitter;
+    std::uint64_t sectors = 0, completion_ns = 0, jitter_ns = 0;
     std::uint32_t block_size = 0;
     std::int32_t node = -1;
-    bool read_only = false;
+    std::uint32_t io_min = 0, io_opt = 0; // bytes
+    bool read_only = false, rotational = false, no_discard = false;
+    // Of queue "mq":
+    std::uint32_t submit_queues = 0, poll_queues = 0, depth = 0, max_sectors = 0;
+    bool virt_boundary = false;
+    bool shared_tags = false, tag_bitmap = false, no_sched = false, blocking = false,
+         per_node = false;
 };
 
 struct Created {
@@ -146,6 +153,9 @@ public:
 
     Created ram_add(const RamOptions& options);
     void ram_remove(const DiskRef& ref, bool force);
+    void ram_set(const DiskRef& ref, const std::string& setting, const std::string& value);
+    // Names and values, in the kernel's order.
+    std::vector<std::pair<std::string, std::string>> ram_settings(const DiskRef& ref);
 
     Created map_create(const std::string& name,
                        const std::string& uuid,

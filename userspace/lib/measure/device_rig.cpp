@@ -85,6 +85,7 @@ void retry_removal(const std::function<void()> &action) {
 const std::vector<DeviceRig::Kind> &DeviceRig::kinds() {
     static const std::vector<Kind> table{
         {"null", &DeviceRig::make_null},
+        {"null-mq", &DeviceRig::make_null_mq},
         {"ram", &DeviceRig::make_ram},
         {"linear", &DeviceRig::make_linear},
         {"dm-linear", &DeviceRig::make_dm_linear},
@@ -193,6 +194,18 @@ DeviceRig::Made DeviceRig::make_null() {
     options.backing = "null";
     options.sectors = bytes_ / sector;
     return {device_path(add_ram("null", options).disk), {name_of("null")}, {}};
+}
+
+// With null_blk's defaults: one queue and one to be polled (two have no scheduler), 64 requests
+// each, completed in softirq.
+DeviceRig::Made DeviceRig::make_null_mq() {
+    RamOptions options;
+    options.backing = "null";
+    options.sectors = bytes_ / sector;
+    options.queue = "mq";
+    options.poll_queues = 1;
+    options.completion = "softirq";
+    return {device_path(add_ram("null-mq", options).disk), {name_of("null-mq")}, {}};
 }
 
 DeviceRig::Made DeviceRig::make_ram() {

@@ -48,6 +48,7 @@ private:
     void load_peer(const std::string &module, const std::vector<std::string> &parameters);
 
     Made make_null();
+    Made make_null_mq();
     Made make_ram();
     Made make_linear();
     Made make_dm_linear();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Lines, words and numbers of table text.
+ * Lines, words and numbers of text: of tables and of settings.
  *
  * The kernel and tallyctl compile this same code, so that both refuse the same
  * text. The text has a length and needs no NUL: a NUL is an ordinary byte, no
@@ -10,8 +10,8 @@
  * tab and \r (hence CRLF is fine). Numbers are [0-9]+: no sign, no hex; leading
  * zeros mean nothing.
  */
-#ifndef _TALLY_WORDS_H
-#define _TALLY_WORDS_H
+#ifndef TALLY_WORDS_H
+#define TALLY_WORDS_H
 
 #ifdef __KERNEL__
 #include <linux/types.h>
@@ -58,4 +58,4 @@ int tally_word_u32(const struct tally_word *word, u32 *value);
 /* "major:minor". Errors as above. */
 int tally_word_dev(const struct tally_word *word, u32 *major, u32 *minor);
 
-#endif /* _TALLY_WORDS_H */
+#endif /* TALLY_WORDS_H */

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Lines, words and numbers of table text; compiled into tally_map and into the
- * tools. Nothing here reads a byte at or beyond the end it was given.
+ * Lines, words and numbers of text; compiled into tally_core and into the tools.
+ * Nothing here reads a byte at or beyond the end it was given.
  */
 #ifdef __KERNEL__
 #include <linux/errno.h>
+#include <linux/export.h>
 #include <linux/limits.h>
 #include <linux/string.h>
 #else
 #include <errno.h>
 #include <string.h>
+#define EXPORT_SYMBOL_GPL(name)	_Static_assert(1, #name)
 #define U32_MAX UINT32_MAX
 #define U64_MAX UINT64_MAX
 #endif
@@ -43,6 +45,7 @@ bool tally_next_line(struct tally_words *text, struct tally_words *line)
 	}
 	return false;
 }
+EXPORT_SYMBOL_GPL(tally_next_line);
 
 bool tally_next_word(struct tally_words *line, struct tally_word *word)
 {
@@ -56,11 +59,13 @@ bool tally_next_word(struct tally_words *line, struct tally_word *word)
 	word->len = line->at - word->at;
 	return true;
 }
+EXPORT_SYMBOL_GPL(tally_next_word);
 
 bool tally_word_is(const struct tally_word *word, const char *text)
 {
 	return word->len == strlen(text) && !memcmp(word->at, text, word->len);
 }
+EXPORT_SYMBOL_GPL(tally_word_is);
 
 /*
  * Junk anywhere is -EINVAL even behind too many digits: "what is this" comes
@@ -93,6 +98,7 @@ int tally_word_u64(const struct tally_word *word, u64 *value)
 {
 	return parse(word->at, word->len, U64_MAX, value);
 }
+EXPORT_SYMBOL_GPL(tally_word_u64);
 
 int tally_word_u32(const struct tally_word *word, u32 *value)
 {
@@ -103,6 +109,7 @@ int tally_word_u32(const struct tally_word *word, u32 *value)
 		*value = wide;
 	return ret;
 }
+EXPORT_SYMBOL_GPL(tally_word_u32);
 
 int tally_word_dev(const struct tally_word *word, u32 *major, u32 *minor)
 {
@@ -126,3 +133,4 @@ int tally_word_dev(const struct tally_word *word, u32 *major, u32 *minor)
 	*minor = second;
 	return 0;
 }
+EXPORT_SYMBOL_GPL(tally_word_dev);
