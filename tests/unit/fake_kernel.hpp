@@ -201,7 +201,7 @@ private:
         }
         case _IOC_NR(TALLY_RAM_ADD): {
             auto& arg = *static_cast<tally_ram_add*>(raw);
-            if (arg.head.flags & ~TALLY_RAM_READONLY || !arg.sectors || arg.major || arg.disk[0])
+            if (arg.head.flags & ~(TALLY_RAM_FLAGS) || !arg.sectors || arg.major || arg.disk[0])
                 return EINVAL;
             kernel_.last_ram = arg;
             FakeDisk& disk = kernel_.add(TALLY_KIND_RAM, arg.name);
@@ -211,6 +211,19 @@ private:
         case _IOC_NR(TALLY_RAM_REMOVE):
             return with_disk<tally_ram_remove>(raw, TALLY_RAM_FORCE, [this](auto&, FakeDisk& disk) {
                 return disk.info.kind == TALLY_KIND_RAM ? erase(disk) : ENODEV;
+            });
+        case _IOC_NR(TALLY_RAM_SET):
+            return with_disk<tally_ram_set>(raw, 0, [this](auto& arg, FakeDisk& disk) {
+                if (disk.info.kind != TALLY_KIND_RAM)
+                    return ENODEV;
+                if (std::strcmp(arg.setting, "size") != 0)
+                    return refuse(arg.head, EINVAL, "no such setting");
+                disk.info.sectors = std::strtoull(arg.value, nullptr, 10) / 512;
+                return 0;
+            });
+        case _IOC_NR(TALLY_RAM_SETTINGS):
+            return with_disk<tally_ram_settings>(raw, 0, [](auto& arg, FakeDisk& disk) {
+                return answer(arg, "size " + std::to_string(disk.info.sectors * 512) + "\n");
             });
         case _IOC_NR(TALLY_MAP_CREATE): {
             auto& arg = *static_cast<tally_map_create*>(raw);

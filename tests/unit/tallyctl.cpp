@@ -370,9 +370,64 @@ TEST_CASE("ram add passes what is asked for") {
     CHECK(host.kernel.last_ram.completion_ns == 5000);
     CHECK(host.kernel.last_ram.node == 0);
     CHECK(host.kernel.last_ram.backing == std::string("null"));
+    CHECK(host.run({"ram",
+                    "add",
+                    "q",
+                    "--size",
+                    "1M",
+                    "--queue",
+                    "mq",
+                    "--submit-queues",
+                    "2",
+                    "--poll-queues",
+                    "1",
+                    "--depth",
+                    "8",
+                    "--shared-tags",
+                    "--tag-bitmap",
+                    "--no-sched",
+                    "--blocking",
+                    "--completion",
+                    "timer",
+                    "--jitter",
+                    "uniform",
+                    "--jitter-ns",
+                    "7"})
+              .status == 0);
+    CHECK(host.kernel.last_ram.queue == std::string("mq"));
+    CHECK(host.kernel.last_ram.jitter == std::string("uniform"));
+    CHECK(host.kernel.last_ram.jitter_ns == 7);
+    CHECK(host.kernel.last_ram.submit_queues == 2);
+    CHECK(host.kernel.last_ram.poll_queues == 1);
+    CHECK(host.kernel.last_ram.depth == 8);
+    CHECK(host.kernel.last_ram.head.flags == (TALLY_RAM_MQ_FLAGS & ~TALLY_RAM_MQ_PER_NODE));
+    CHECK(host.run({"ram", "add", "n", "--size", "1M", "--per-node", "-r"}).status == 0);
+    CHECK(host.kernel.last_ram.head.flags == (TALLY_RAM_MQ_PER_NODE | TALLY_RAM_READONLY));
+    CHECK(host.run({"ram",
+                    "add",
+                    "l",
+                    "--size",
+                    "1M",
+                    "--queue",
+                    "mq",
+                    "--max-sectors",
+                    "16",
+                    "--io-min",
+                    "64K",
+                    "--io-opt",
+                    "1M",
+                    "--virt-boundary",
+                    "--rotational",
+                    "--no-discard"})
+              .status == 0);
+    CHECK(host.kernel.last_ram.max_sectors == 16);
+    CHECK(host.kernel.last_ram.io_min == 65536);
+    CHECK(host.kernel.last_ram.io_opt == 1048576);
+    CHECK(host.kernel.last_ram.head.flags ==
+          (TALLY_RAM_VIRT_BOUNDARY | TALLY_RAM_ROTATIONAL | TALLY_RAM_NO_DISCARD));
     CHECK(host.run({"ram", "add", "r", "--size", "512"}).status == 0);
     CHECK(host.kernel.last_ram.node == -1);
-    CHECK(host.link_count() == 2);
+    CHECK(host.link_count() == 5);
 }
 
 TEST_CASE("text output") {
@@ -402,6 +457,20 @@ TEST_CASE("text output") {
     CHECK(host.run({"info", "a"}).out.find("LIVE\n") != std::string::npos);
 }
 
+TEST_CASE("settings of a disk are set and shown") {
+    Host host;
+    host.kernel.add(TALLY_KIND_RAM, "r").info.sectors = 8;
+    CHECK(host.run({"ram", "show", "r"}).out == "size=4096\n");
+    CHECK(host.run({"ram", "set", "r", "size=1M"}).status == 0);
+    CHECK(host.run({"ram", "show", "r"}).out == "size=1048576\n");
+    for (const char* bad : {"size", "size=", "=1", "size=x"})
+        CHECK(host.run({"ram", "set", "r", bad}).status == 2);
+    Run run = host.run({"ram", "set", "r", "colour=1"});
+    CHECK(run.status == 1);
+    CHECK(run.err.find("no such setting") != std::string::npos);
+    CHECK(host.run({"ram", "show", "r"}).out == "size=1048576\n");
+}
+
 TEST_CASE("JSON is one document and values come back") {
     const std::string odd = "q\"b\\s";
     Host host;
@@ -418,6 +487,7 @@ TEST_CASE("JSON is one document and values come back") {
                                Words{"version"},
                                Words{"profiles"},
                                Words{"modes"},
+                               Words{"ram", "show", "\xff\xfe"},
                                Words{"ram", "list"}}) {
         Words with = words;
         with.push_back("--json");
@@ -425,7 +495,7 @@ TEST_CASE("JSON is one document and values come back") {
         INFO(run.err);
         CHECK(run.status == 0);
         CHECK(run.err.empty());
-        std::string verb = words.size() == 2 ? words[0] + "-" + words[1] : words[0];
+        std::string verb = words[0] == "ram" ? "ram-" + words[1] : words[0];
         Json json = Json::parse(run.out);
         CHECK(json.at("schema") == "blktally/" + verb + "/1");
         if (json.contains("devices") && verb != "ram-list")

@@ -10,6 +10,8 @@ void setup_ram(CLI::App& app, Session& session) {
     ram.require_subcommand(1);
     setup_ram_add(ram, session);
     setup_ram_remove(ram, session);
+    setup_ram_set(ram, session);
+    setup_ram_show(ram, session);
     setup_ram_list(ram, session);
 }
 

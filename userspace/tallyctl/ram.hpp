@@ -9,6 +9,8 @@ namespace tally {
 
 void setup_ram_add(CLI::App& ram, Session& session);
 void setup_ram_remove(CLI::App& ram, Session& session);
+void setup_ram_set(CLI::App& ram, Session& session);
+void setup_ram_show(CLI::App& ram, Session& session);
 void setup_ram_list(CLI::App& ram, Session& session);
 
 } // namespace tally
