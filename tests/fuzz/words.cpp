@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The kernel's parser of words and numbers (kmod/map/words.c) against the model. The input is text.
+// The kernel's parser of words and numbers (kmod/core/words.c) against the model. The input is text.
 #include "model.hpp"
 #include "target.hpp"
 

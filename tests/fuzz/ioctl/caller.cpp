@@ -41,7 +41,8 @@ bool may_race(const Command& c, size_t at) {
         if (within(a, 8))
             return false;
     if (c.request == TALLY_RAM_ADD)
-        return !within(offsetof(tally_ram_add, sectors), 16);
+        return !within(offsetof(tally_ram_add, sectors), 24) &&
+               !within(offsetof(tally_ram_add, submit_queues), 12);
     if (c.request == TALLY_GEN_RUN)
         return !within(offsetof(tally_gen_run, nr_threads), 12);
     return true;

@@ -80,13 +80,15 @@ std::vector<Command> make_commands() {
     add(records(START(MODES, tally_records)));
 
     c = START(RAM_ADD, tally_ram_add);
-    c.flags = TALLY_RAM_READONLY;
+    c.flags = TALLY_RAM_FLAGS;
     c.weight = 1;
     c.strings = {STRING(tally_ram_add, name),
                  STRING(tally_ram_add, profile),
                  STRING(tally_ram_add, backing),
                  STRING(tally_ram_add, store),
-                 STRING(tally_ram_add, completion)};
+                 STRING(tally_ram_add, queue),
+                 STRING(tally_ram_add, completion),
+                 STRING(tally_ram_add, jitter)};
     c.own = {EEXIST, ENAMETOOLONG, ENOMEM};
     c.own_spared = {{ENOSPC, INDEXES}};
     add(c);
@@ -96,6 +98,20 @@ std::vector<Command> make_commands() {
     c.names = Names::Ram;
     c.weight = 1;
     c.own = {EBUSY};
+    add(c);
+
+    c = START(RAM_SET, tally_ram_set);
+    c.names = Names::Ram;
+    c.weight = 4;
+    c.strings = {STRING(tally_ram_set, setting), STRING(tally_ram_set, value)};
+    c.own = {ERANGE};
+    c.own_spared = {{ENODEV, "only between the removal's start and its end"}};
+    add(c);
+
+    c = START(RAM_SETTINGS, tally_ram_settings);
+    c.names = Names::Ram;
+    c.weight = 8;
+    c.buf = AT(tally_ram_settings, buf);
     add(c);
 
     c = START(MAP_CREATE, tally_map_create);

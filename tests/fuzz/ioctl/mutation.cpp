@@ -307,6 +307,13 @@ bool number_field(Request& rq, const World& w, Random& random) {
     };
     static const Field of_add[] = {{offsetof(tally_ram_add, sectors), 8},
                                    {offsetof(tally_ram_add, completion_ns), 8},
+                                   {offsetof(tally_ram_add, jitter_ns), 8},
+                                   {offsetof(tally_ram_add, submit_queues), 4},
+                                   {offsetof(tally_ram_add, poll_queues), 4},
+                                   {offsetof(tally_ram_add, depth), 4},
+                                   {offsetof(tally_ram_add, max_sectors), 4},
+                                   {offsetof(tally_ram_add, io_min), 4},
+                                   {offsetof(tally_ram_add, io_opt), 4},
                                    {offsetof(tally_ram_add, block_size), 4},
                                    {offsetof(tally_ram_add, node), 4}};
     static const Field of_run[] = {{offsetof(tally_gen_run, nr_threads), 4},

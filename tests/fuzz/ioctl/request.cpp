@@ -12,6 +12,7 @@ namespace {
 constexpr const char* PROFILES[] = {
     "none", "linux-4.20", "percpu-v1", "linux-5.0", "linux-5.18", "linux-6.10", "native"};
 constexpr uint64_t LONGEST_NS = 3'000'000, LONGEST_IOS = 8, SLOWEST_NS = 200'000;
+constexpr uint32_t DEEPEST = 32;
 
 // What a command is asked about: usually one with which it succeeds.
 std::optional<Disk> target(const Command& c, const World& w, Random& random) {
@@ -51,6 +52,25 @@ void set(Request& rq, const World&, Random& random) {
         put_text(s.mode[TALLY_AXIS_TICKS], TALLY_WORD_LEN, random.percent(50) ? "exact" : "round");
 }
 
+void queues_of(tally_ram_add& add, Random& random) {
+    put_text(add.queue, sizeof(add.queue), "mq");
+    for (uint32_t flag : {TALLY_RAM_MQ_SHARED_TAGS,
+                          TALLY_RAM_MQ_TAG_BITMAP,
+                          TALLY_RAM_MQ_NO_SCHED,
+                          TALLY_RAM_MQ_BLOCKING,
+                          TALLY_RAM_MQ_PER_NODE})
+        if (random.percent(25))
+            add.head.flags |= flag;
+    if (!(add.head.flags & TALLY_RAM_MQ_PER_NODE))
+        add.submit_queues = static_cast<uint32_t>(random.below(3)); // the machine has two CPUs
+    add.poll_queues = static_cast<uint32_t>(random.below(3));
+    add.depth = static_cast<uint32_t>(random.below(DEEPEST));
+    if (random.percent(20))
+        add.max_sectors = static_cast<uint32_t>(8 * (1 + random.below(32)));
+    if (random.percent(20))
+        add.head.flags |= TALLY_RAM_VIRT_BOUNDARY;
+}
+
 void ram_add(Request& rq, const World& w, Random& random) {
     auto& add = rq.as<tally_ram_add>();
     const bool null = random.percent(25), timer = random.percent(15);
@@ -66,16 +86,43 @@ void ram_add(Request& rq, const World& w, Random& random) {
              : random.percent(20) ? "softirq"
                                   : "");
     add.completion_ns = timer ? 1 + random.below(SLOWEST_NS) : 0;
+    if (timer && random.percent(50)) {
+        put_text(add.jitter, sizeof(add.jitter), random.percent(50) ? "uniform" : "exponential");
+        add.jitter_ns = 1 + random.below(add.completion_ns);
+    }
     add.block_size = random.percent(30) ? 4096 : random.percent(50) ? 512 : 0;
     add.sectors = 8 * (1 + random.below(8));
     add.node = random.percent(70) ? -1 : 0;
-    if (random.percent(20))
-        add.head.flags = TALLY_RAM_READONLY;
+    for (uint32_t flag : {TALLY_RAM_READONLY, TALLY_RAM_ROTATIONAL, TALLY_RAM_NO_DISCARD})
+        if (random.percent(20))
+            add.head.flags |= flag;
+    if (random.percent(20)) {
+        add.io_min = static_cast<uint32_t>(4096 * (1 + random.below(16)));
+        add.io_opt = static_cast<uint32_t>(add.io_min * random.below(4));
+    }
+    if (random.percent(40))
+        queues_of(add, random);
 }
 
 void ram_remove(Request& rq, const World&, Random& random) {
     if (random.percent(20))
         rq.head().flags = TALLY_RAM_FORCE;
+}
+
+void ram_set(Request& rq, const World&, Random& random) {
+    auto& set = rq.as<tally_ram_set>();
+    // Capped they still end soon.
+    const std::pair<const char*, uint64_t> settings[] = {
+        {"size", 4096 * (1 + random.below(8))},
+        {"completion_ns", 1 + random.below(SLOWEST_NS)},
+        {"iops", random.percent(50) ? 0 : 100'000 + random.below(1'000'000)},
+        {"bandwidth", random.percent(50) ? 0 : uint64_t{1} << (30 + random.below(10))},
+    };
+    const auto& [name, value] = settings[random.percent(70) ? 0 : random.below(4)];
+    put_text(set.setting, sizeof(set.setting), name);
+    put_text(set.value,
+             sizeof(set.value),
+             random.percent(5) ? std::string(21, '9') : std::to_string(value));
 }
 
 void map_create(Request& rq, const World& w, Random& random) {
@@ -159,6 +206,7 @@ constexpr struct {
     {TALLY_SET, set},
     {TALLY_RAM_ADD, ram_add},
     {TALLY_RAM_REMOVE, ram_remove},
+    {TALLY_RAM_SET, ram_set},
     {TALLY_MAP_CREATE, map_create},
     {TALLY_MAP_LOAD, map_load},
     {TALLY_MAP_TABLE, map_table},
@@ -212,8 +260,12 @@ void tame(Request& rq) {
         auto& add = rq.as<tally_ram_add>();
         if (add.completion_ns > SLOWEST_NS && add.completion_ns <= TALLY_COMPLETION_NS_MAX)
             add.completion_ns = SLOWEST_NS;
+        if (add.jitter_ns > SLOWEST_NS && add.jitter_ns <= TALLY_COMPLETION_NS_MAX)
+            add.jitter_ns = SLOWEST_NS;
         if (add.sectors > 256 && add.sectors < 1ULL << 32)
             add.sectors = 8;
+        if (add.depth > DEEPEST && add.depth <= TALLY_RAM_DEPTH_MAX)
+            add.depth = DEEPEST;
     } else if (rq.command->request == TALLY_GEN_RUN) {
         auto& run = rq.as<tally_gen_run>();
         if (run.ios > LONGEST_IOS)

@@ -32,7 +32,7 @@ NODE = '"/dev/blktally/control"'
 WORDS = {
     "tally_profiles": ("kmod/acct/modes.c", r'\{ "([^"]+)",\s+MODES\('),
     "tally_mode_words": ("kmod/acct/modes.c", r'\]\s*= \{ "([^"]+)", "'),
-    "tally_ram_words": ("kmod/ram/disk.c", r'\[[A-Z]+_[A-Z]+\]\s*= "([^"]+)"'),
+    "tally_ram_words": ("kmod/ram/options.c", r'\[[A-Z]+_[A-Z]+\]\s*= "([^"]+)"'),
 }
 
 TOKEN = re.compile(r'("[^"]*")|(0x[0-9a-f]+|-?\d+)|(\w+)|(\S)')
