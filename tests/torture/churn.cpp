@@ -39,6 +39,13 @@ private:
         RamOptions options;
         options.name = name;
         options.store = stores[random_.below(std::size(stores))];
+        options.queue = random_.below(2) == 0 ? "bio" : "mq";
+        if (options.queue == "mq") {
+            options.submit_queues = static_cast<std::uint32_t>(1 + random_.below(2));
+            options.poll_queues = static_cast<std::uint32_t>(random_.below(2));
+            options.depth = static_cast<std::uint32_t>(1 + random_.below(64));
+            options.shared_tags = random_.below(2) == 0;
+        }
         options.completion = completions[random_.below(std::size(completions))];
         options.sectors = 8 * (1 + random_.below(256));
         options.block_size = 512U << random_.below(4);

@@ -43,10 +43,19 @@ Job::Job(Report& report, unsigned number, const Extent& own, std::uint64_t seed)
     std::memset(memory_.get(), 0, depth * slot_bytes);
     if (syscall(SYS_io_setup, depth, &aio_) != 0)
         throw errno_error(errno, "io_setup");
+    if (own.disk->polled) {
+        const int error = io_uring_queue_init(depth, &ring_, IORING_SETUP_IOPOLL);
+        if (error < 0)
+            throw errno_error(-error, "io_uring_queue_init");
+    }
     Rig::expect(*own.disk, depth);
 }
 
-Job::~Job() { syscall(SYS_io_destroy, aio_); }
+Job::~Job() {
+    syscall(SYS_io_destroy, aio_);
+    if (own_.disk->polled)
+        io_uring_queue_exit(&ring_);
+}
 
 Stamp Job::stamp(std::uint64_t sector) const noexcept {
     return {number_, own_.first + sector, generation_[sector]};
@@ -97,8 +106,12 @@ void Job::batch() {
     {
         const Timed timed(report_, Span::io, "I/O on", own_.disk->name.c_str());
         own_.disk->outstanding += static_cast<int>(count);
-        submit(count);
-        reap(count);
+        if (own_.disk->polled && random_.below(2) == 0) {
+            poll(count);
+        } else {
+            submit(count);
+            reap(count);
+        }
         own_.disk->outstanding -= static_cast<int>(count);
     }
     for (unsigned i = 0; i < count && !report_.failed(); ++i)
@@ -148,17 +161,8 @@ void Job::reap(unsigned count) {
         const long n = syscall(SYS_io_getevents, aio_, 1, count - done, events, nullptr);
         if (n < 0 && errno != EINTR)
             throw errno_error(errno, "io_getevents on " + own_.disk->name);
-        for (long i = 0; i < n; ++i, ++done) {
-            Io& io = ios_[events[i].data];
-            if (events[i].res == -EAGAIN && io.nowait)
-                again(io);
-            else if (events[i].res != static_cast<std::int64_t>(io.count * sector_bytes))
-                report_.fail(own_.disk->name + ": " + (io.write ? "write" : "read") + " of " +
-                             std::to_string(io.count) + " sectors at " +
-                             std::to_string(own_.first + io.first) + ": got " +
-                             std::to_string(events[i].res));
-            count_in(io);
-        }
+        for (long i = 0; i < n; ++i, ++done)
+            finish(ios_[events[i].data], events[i].res);
     }
 }
 
@@ -172,6 +176,43 @@ void Job::again(Io& io) {
     if (got != static_cast<ssize_t>(bytes))
         report_.fail(own_.disk->name + ": after EAGAIN: " +
                      (got < 0 ? std::strerror(errno) : std::to_string(got) + " bytes"));
+}
+
+// Only io_uring polls: who waits in a system call does not, whatever it asks for.
+void Job::poll(unsigned count) {
+    for (unsigned i = 0; i < count; ++i) {
+        const Io& io = ios_[i];
+        const auto bytes = static_cast<unsigned>(io.count * sector_bytes);
+        io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
+        io_uring_prep_rw(io.write ? IORING_OP_WRITE : IORING_OP_READ,
+                         sqe,
+                         fd_.get(),
+                         io.data,
+                         bytes,
+                         (own_.first + io.first) * sector_bytes);
+        sqe->rw_flags = io.nowait ? RWF_NOWAIT : 0;
+        sqe->user_data = i;
+    }
+    for (unsigned done = 0; done < count;) {
+        const int error = io_uring_submit_and_wait(&ring_, 1);
+        if (error < 0 && error != -EINTR && error != -EAGAIN)
+            throw errno_error(-error, "io_uring on " + own_.disk->name);
+        for (io_uring_cqe* cqe; io_uring_peek_cqe(&ring_, &cqe) == 0; ++done) {
+            finish(ios_[cqe->user_data], cqe->res);
+            io_uring_cqe_seen(&ring_, cqe);
+        }
+    }
+    report_.add(Count::polled, count);
+}
+
+void Job::finish(Io& io, std::int64_t result) {
+    if (result == -EAGAIN && io.nowait)
+        again(io);
+    else if (result != static_cast<std::int64_t>(io.count * sector_bytes))
+        report_.fail(own_.disk->name + ": " + (io.write ? "write" : "read") + " of " +
+                     std::to_string(io.count) + " sectors at " +
+                     std::to_string(own_.first + io.first) + ": got " + std::to_string(result));
+    count_in(io);
 }
 
 void Job::count_in(const Io& io) {

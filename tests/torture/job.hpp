@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include <liburing.h>
 #include <linux/aio_abi.h>
 
 #include "blktally/fd.hpp"
@@ -57,7 +58,9 @@ private:
     void batch();
     void submit(unsigned count);
     void reap(unsigned count);
+    void finish(Io& io, std::int64_t result);
     void again(Io& io);
+    void poll(unsigned count); // instead of submit and reap
     void clear();
     void fill_in(Io& io);
     void read_back(const Io& io, const char* where);
@@ -74,6 +77,7 @@ private:
     std::uint32_t last_generation_ = 0;
     std::unique_ptr<std::uint64_t, Release> memory_;
     aio_context_t aio_ = 0;
+    io_uring ring_{}; // of a polled device
     Io ios_[depth];
     iocb blocks_[depth];
     Issued reads_, writes_, discards_;

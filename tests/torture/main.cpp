@@ -28,6 +28,7 @@ constexpr JobRow job_rows[] = {
     {"torture-m3", 2},
     {"torture-tally", 1},
     {"torture-sparse", 1},
+    {"torture-polled", 1},
     {"torture-exact", 1},
 };
 

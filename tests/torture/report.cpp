@@ -27,6 +27,7 @@ constexpr Row rows[] = {
     {Count::discards, "discards", 0, 1},
     {Count::write_zeroes, "write-zeroes", 0, 1},
     {Count::nowait_refused, "NOWAIT I/Os put off", 0, 1},
+    {Count::polled, "I/Os polled for", 20, 1},
     {Count::flips, "flips", 200, 1},
     {Count::settings, "settings of modes", 0, 1},
     {Count::settings_refused, "settings refused", 0, 1},

@@ -23,6 +23,7 @@ enum class Count : std::size_t {
     discards,
     write_zeroes,
     nowait_refused,
+    polled,
     flips,    // a switch that a disk counted
     settings, // a setting that was accepted, whether or not it changed something
     settings_refused,

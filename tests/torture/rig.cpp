@@ -20,15 +20,18 @@ struct RamRow {
     const char *name, *store, *completion;
     std::uint64_t megabytes, completion_ns;
     bool counted;
+    std::uint32_t queues, poll_queues; // 0: no blk-mq
 };
 
-// The last is under no map: what is issued to it is what it must have counted.
+// The last two are under no map. What is issued to torture-exact is what it must have counted;
+// blk-mq would make one request of what lies side by side.
 constexpr RamRow rams[] = {
-    {"torture-flat", "flat", "inline", 32, 0, false},
-    {"torture-sparse", "sparse", "softirq", 24, 0, false},
-    {"torture-timer", "flat", "timer", 24, 300000, false},
-    {"torture-lazy", "sparse", "timer", 24, 50000, false},
-    {"torture-exact", "flat", "softirq", 8, 0, true},
+    {"torture-flat", "flat", "inline", 32, 0, false, 0, 0},
+    {"torture-sparse", "sparse", "softirq", 24, 0, false, 2, 0},
+    {"torture-timer", "flat", "timer", 24, 300000, false, 1, 0},
+    {"torture-lazy", "sparse", "timer", 24, 50000, false, 0, 0},
+    {"torture-polled", "sparse", "inline", 8, 0, false, 2, 1},
+    {"torture-exact", "flat", "softirq", 8, 0, true, 0, 0},
 };
 
 struct MapRow {
@@ -71,8 +74,12 @@ Rig::Rig(Control& control, Random random) {
         options.store = row.store;
         options.completion = row.completion;
         options.completion_ns = row.completion_ns;
+        options.queue = row.queues != 0 ? "mq" : "bio";
+        options.submit_queues = row.queues;
+        options.poll_queues = row.poll_queues;
         options.sectors = device.sectors = row.megabytes * mebibyte;
         device.counted = row.counted;
+        device.polled = row.poll_queues != 0;
         const Created created = control.ram_add(options);
         device.disk = created.disk;
         device.number = created.number;

@@ -30,6 +30,7 @@ struct Device {
     std::uint64_t sectors = 0, taken = 0;
     std::vector<Extent> extents;     // of a map: where its sectors are, in order
     bool counted = false;            // its I/Os are counted throughout: never inflight=off
+    bool polled = false;             // who waits may ask for what has ended
     bool shadowed = false;           // beside its mode the shadow counts
     unsigned depth = 0;              // I/Os that can be in flight at once
     std::atomic<int> outstanding{0}; // of the jobs, not yet reaped
