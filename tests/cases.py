@@ -50,6 +50,8 @@ def test_names(root):
     for file in sorted(tests.glob("vm/[0-9][0-9]-*.sh")):
         for name in names_in(file, r"^test_(\w+)\(\)"):
             yield f"vm:{file.stem}:{name}"
+        for name in " ".join(names_in(file, r'^BEHIND_MQ="([^"]*)"')).split():
+            yield f"vm:{file.stem}:{name}.mq"
     for name in names_in(tests / "vm-runner/run", r"^test_(\w+)\(\)"):
         yield f"runner:{name}"
     for file in sorted(tests.glob("unit/**/*.cpp")):
@@ -181,6 +183,11 @@ class Check:
         if gaps:
             self.complain(name, f"neither shown nor excused: {', '.join(gaps)}")
 
+    def behind_mq(self):
+        for test in sorted(self.known):
+            if test.endswith(".mq") and test.removesuffix(".mq") not in self.known:
+                self.complain(test, "is to run behind blk-mq, and there is no such test")
+
     def named_after_cases(self, ids):
         listed = {(name, test) for name, case in self.book["cases"].items()
                   for entry in case.get("applies", ()) for test in entry.get("tests", ())}
@@ -206,6 +213,7 @@ class Check:
             self.case(name, case)
         for feature in self.later.keys() - self.used:
             self.complain(f"later: {feature}", "nobody waits for it")
+        self.behind_mq()
         self.named_after_cases(ids)
         return self.complaints
 
@@ -279,6 +287,7 @@ BROKEN = (
     (None, ("kmod/map/target-zero.c", ""), "kmod/map/target-zero.c: is no device"),
     (None, ("kmod/ram/mq.c", ""), "A01: neither shown nor excused: parameter ram mq"),
     (None, ("tests/vm/20-two.sh", "test_B02_Z_G07_names()\n"), "vm:20-two:B02_Z_G07_names: G07 is no case"),
+    (None, ("tests/vm/20-two.sh", 'BEHIND_MQ="gone"\n'), "vm:20-two:gone.mq: is to run behind"),
     (None, ("tests/unit/three.cpp", 'TEST_CASE("B02: names") {'),
      "unit:three.cpp:B02: names: carries B02, which does not name it"),
 )

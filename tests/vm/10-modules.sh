@@ -2,22 +2,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="loading and unloading modules, and the parameters of tally_ram"
 LONG="load_unload_loop"
-
-# refuses REGEX PARAMETER...: tally_ram does not load, the kernel log says REGEX,
-# and nothing is left
-refuses()
-{
-	local regex=$1 status=0 mark
-	shift
-	mark="refuses $*"
-	echo "<6>$mark" >/dev/kmsg
-	insmod "$kmod/tally_ram.ko" "$@" 2>"$tmp/err" || status=$?
-	same 1 "$status" "insmod tally_ram $*"
-	not loaded tally_ram
-	matches "$regex" "$(dmesg | grep -F -A 20 "$mark" | tail -n +2)" "$*"
-	same '' "$(our_disks)" "disks after $*"
-	same 0 "$(references tally_core)" "references after $*"
-}
+BEHIND_MQ="F02_ram_node_held_open F02_attribute_file_held_open"
 
 test_load_unload_loop()
 {
@@ -64,7 +49,7 @@ test_parameters_of_ram_disks()
 		same linux-5.0 "$(sysfs "$disk" profile)"
 		same "$disk" "$(sysfs "$disk" name)"
 	done
-	matches 'ram sparse timer' "$(tallyctl ram list)"
+	matches 'ram sparse bio timer' "$(tallyctl ram list)"
 	settle
 	rmmod tally_ram
 
@@ -74,7 +59,7 @@ test_parameters_of_ram_disks()
 	same 512 "$(</sys/block/tnull0/queue/logical_block_size)"
 	same 0 "$(</sys/block/tnull0/ro)"
 	same none "$(sysfs tnull0 profile)"
-	matches 'null softirq' "$(tallyctl ram list)"
+	matches 'null bio softirq' "$(tallyctl ram list)"
 	settle
 	rmmod tally_ram
 

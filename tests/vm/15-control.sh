@@ -205,7 +205,7 @@ test_padding_and_flags()
 		import errno
 		from blktally import *
 		control = Control()
-		flags = {"RAM_ADD": 1, "RAM_REMOVE": 2, "MAP_CREATE": 1, "MAP_LOAD": 1,
+		flags = {"RAM_ADD": 0x3fd, "RAM_REMOVE": 2, "MAP_CREATE": 1, "MAP_LOAD": 1,
 		         "MAP_TABLE": 3, "MAP_DEPS": 1, "GEN_RUN": 7}
 		for name in SIZE:
 		    known = flags.get(name, 0)
@@ -236,7 +236,8 @@ test_strings()
 
 		# Without a NUL.
 		control.refused(errno.ENAMETOOLONG, "RAM_ADD", ram_add(name="n" * 128), why="127")
-		for field, size in (("profile", 32), ("backing", 16), ("store", 16), ("completion", 16)):
+		for field, size in (("profile", 32), ("backing", 16), ("store", 16), ("queue", 16),
+		                    ("completion", 16), ("jitter", 16)):
 		    control.refused(errno.EINVAL, "RAM_ADD", ram_add(**{field: "x" * size}), why=field)
 		for name in ("RAM_REMOVE", "DISK_GET", "SET", "MAP_RESUME", "MAP_TABLE"):
 		    control.refused(errno.ENAMETOOLONG, name, ref("n" * 128), why="127")

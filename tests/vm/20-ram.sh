@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="null and RAM disks: data, names, removal"
+BEHIND_MQ="removal_while_open F06_removal_under_a_mounted_file_system G06_memory_is_back NOWAIT
+	I01_discard_and_write_zeroes I03_discard_ranges_that_cannot_be J06_size_is_no_multiple_of_a_page
+	N01_odd_partition_on_4096 hints_and_what_it_says_of_itself resize"
 
 test_data_in_every_store_and_block_size()
 {
@@ -11,39 +14,51 @@ test_data_in_every_store_and_block_size()
 		control = Control()
 		SIZE = 1 << 20
 		chance = random.Random(2)
-		buffer = direct_buffer(SIZE)
 		for store in ("flat", "sparse"):
 		    for block in (512, 1024, 2048, 4096):
 		        what = f"{store}, blocks of {block}"
 		        disk = Disk.add(control, store=store, block_size=block, sectors=SIZE // 512)
 		        same(str(block), disk.read("queue/logical_block_size"), what)
 		        same(str(SIZE // 512), disk.read("size"), what)
-		        fd = os.open(disk.node, os.O_RDWR | os.O_DIRECT)
-		        wanted = bytearray(SIZE)
+		        image = Image(disk, SIZE, what)
 		        # Never written, so zeroes; then extents of all lengths, one over the other.
 		        for _ in range(60):
 		            length = block * chance.choice((1, 2, 3, 7, 8, 9, 33, 64))
 		            start = block * chance.randrange((SIZE - length) // block + 1)
-		            data = chance.randbytes(length)
-		            wanted[start:start + length] = data
-		            buffer[:length] = data
-		            same(length, os.pwritev(fd, [memoryview(buffer)[:length]], start), what)
+		            image.write(start, chance.randbytes(length))
 		            length = block * chance.choice((1, 5, 16, 31))
 		            start = block * chance.randrange((SIZE - length) // block + 1)
-		            same(length, os.preadv(fd, [memoryview(buffer)[:length]], start), what)
-		            assert buffer[:length] == wanted[start:start + length], f"{what}: at {start}"
-		        same(SIZE, os.preadv(fd, [buffer], 0), what)
-		        assert buffer[:] == wanted, what
-		        # The page cache has the same.
-		        with open(disk.node, "rb") as f:
-		            assert f.read() == wanted, f"{what}: buffered"
+		            image.check(start, length)
+		        image.check()
+		        image.check_cached()
 		        if block > 512:
 		            try:
-		                os.preadv(fd, [memoryview(buffer)[:512]], 0)
+		                os.preadv(image.fd, [memoryview(image.buffer)[:512]], 0)
 		                raise AssertionError(f"{what}: half a block was read")
 		            except OSError as e:
 		                same(errno.EINVAL, e.errno, what)
-		        os.close(fd)
+		        image.close()
+	END
+}
+
+# A leaf of a sparse store's trees is 256 KiB, a round of its sixteen trees 4 MiB.
+test_I01_discard_across_the_trees_of_a_sparse_store()
+{
+	load_modules
+	python <<-'END'
+		from blktally import *
+		SIZE, LEAF, PAGE = 9 << 20, 256 << 10, 4096
+		disk = Disk.add(Control(), store="sparse", sectors=SIZE // 512)
+		image = Image(disk, SIZE, "sparse")
+		for start, length in ((0, PAGE), (0, LEAF), (LEAF - PAGE, 2 * PAGE), (PAGE, 3 * LEAF),
+		                      (LEAF - PAGE, 15 * LEAF + 2 * PAGE), (0, 16 * LEAF),
+		                      (5 * PAGE, 16 * LEAF), (LEAF, 30 * LEAF + PAGE), (0, SIZE)):
+		    for leaf in range(0, SIZE, LEAF):
+		        for page in (0, 5 * PAGE, LEAF - PAGE):
+		            image.write(leaf + page, b"\xa5" * PAGE)
+		    image.clear(BLKDISCARD, start, length)
+		    image.check()
+		image.close()
 	END
 }
 
@@ -281,8 +296,8 @@ test_names_and_lists()
 	tallyctl ram add second --size 2M --backing null --profile linux-5.0
 	tallyctl ram add 'with blank' --size 3M --store sparse
 	same 3 "$(tallyctl ram list | wc -l)"
-	matches 'second.*4096.*null inline.*linux-5.0' "$(tallyctl ram list)"
-	matches 'with blank.*6144.*ram sparse inline.*none' "$(tallyctl ram list)"
+	matches 'second.*4096.*null bio inline.*linux-5.0' "$(tallyctl ram list)"
+	matches 'with blank.*6144.*ram sparse bio inline.*none' "$(tallyctl ram list)"
 	python <<-'END'
 		import json
 		from blktally import *
@@ -380,6 +395,88 @@ test_removal_with_IO_in_flight()
 	no_trace_left
 }
 
+# By each way; what was beyond the end is gone, and no memory of it is kept.
+test_resize()
+{
+	load_modules
+	tallyctl ram add disk --size 1M --store sparse --profile linux-5.0
+	tallyctl ram add flat --size 1M
+	settle
+	python "$(disk_of disk)" "$(disk_of flat)" <<-'END'
+		import subprocess, sys
+		from blktally import *
+		control = Control()
+		disk, flat = (Disk(name) for name in sys.argv[1:])
+		tool = os.environ["BIN"] + "/tallyctl/tallyctl"
+		MIB = 1 << 20
+		def by_ioctl(size):
+		    control.must("RAM_SET", ref("disk") + text("size", 32) + text(str(size), 64))
+		def by_tool(size):
+		    subprocess.run([tool, "ram", "set", "disk", f"size={size}"], check=True)
+		ways = (by_ioctl, by_tool, lambda size: disk.write("ram/size", str(size)))
+		fd = os.open(disk.node, os.O_RDWR | os.O_DIRECT)
+		data = direct_buffer(MIB)
+		data[:] = os.urandom(MIB)
+		for way in ways:
+		    way(MIB)
+		    same(MIB, os.pwritev(fd, [data], 0))
+		    way(5 * 4096 + 512)
+		    same((41, "20992"), (int(disk.read("size")), disk.read("ram/size")))
+		    same(41 * 512, os.lseek(fd, 0, os.SEEK_END))
+		    for offset in (41 * 512, 6 * 4096):
+		        try:
+		            got = os.preadv(fd, [memoryview(data)[:512]], offset)
+		        except OSError as e:
+		            got = 0
+		        same(0, got, "beyond the end")
+		    way(4 * MIB)
+		    back = direct_buffer(MIB)
+		    same(MIB, os.preadv(fd, [back], 0))
+		    assert back[:41 * 512] == data[:41 * 512]
+		    same(bytes(MIB - 41 * 512), back[41 * 512:], "what has come back")
+		# No partition loses its end; BLKPG, add: 1 MiB at 1 MiB.
+		part = ctypes.create_string_buffer(struct.pack("<qqi128s", MIB, MIB, 1, b""), 152)
+		ask = struct.pack("<iiixxxxQ", 1, 0, 152, ctypes.addressof(part))
+		fcntl.ioctl(fd, 0x1269, ask)
+		control.refused(errno.EBUSY, "RAM_SET", ref("disk") + text("size", 32) + text("1048576", 64),
+		                why="partition that ends at 2097152")
+		by_ioctl(2 * MIB)
+		ask = struct.pack("<iiixxxxQ", 2, 0, 152, ctypes.addressof(part))
+		fcntl.ioctl(fd, 0x1269, ask)
+		by_ioctl(MIB)
+		os.close(fd)
+		before = [disk.read("size"), flat.read("size")]
+		for size in ("0", "100", "-1", "1M", "\n", "9" * 21, "4096 4096", str(1 << 63)):
+		    assert disk.store("ram/size", size) in (errno.EINVAL, errno.ERANGE), size
+		same(errno.EINVAL, flat.store("ram/size", "4096"))
+		control.refused(errno.EINVAL, "RAM_SET", ref("flat") + text("size", 32) + text("4096", 64),
+		                why="flat")
+		control.refused(errno.EINVAL, "RAM_SET", ref("disk") + text("colour", 32) + text("1", 64),
+		                why="colour")
+		same(before, [disk.read("size"), flat.read("size")])
+	END
+}
+
+test_hints_and_what_it_says_of_itself()
+{
+	local disk value
+	load_modules
+	tallyctl ram add plain --size 1M
+	tallyctl ram add odd --size 1M --io-min 64K --io-opt 1M --rotational --no-discard
+	settle
+	for value in "plain 4096 0 0" "odd 65536 1048576 1"; do
+		disk=$(disk_of "${value%% *}")
+		same "${value#* }" "$(lsblk -dnro MIN-IO,OPT-IO,ROTA "/dev/$disk")"
+	done
+	blkdiscard -f /dev/blktally/plain
+	refused 'not supported' blkdiscard -f /dev/blktally/odd
+	blkdiscard -f -z /dev/blktally/odd
+	refused 'io_min=4095: must be a multiple of 4096' tallyctl ram add x --size 1M --io-min 4095
+	refused 'io_opt=8192: must be a multiple of 12288' tallyctl ram add x --size 1M --io-min 12K \
+		--io-opt 8K
+	same $'odd\nplain' "$(tallyctl ram list | awk '{ print $1 }' | sort)"
+}
+
 test_F06_removal_under_a_mounted_file_system()
 {
 	load_modules
@@ -401,20 +498,32 @@ test_F06_removal_under_a_mounted_file_system()
 	no_trace_left
 }
 
-memory_within() # MiB
+memory_now() # MiB
 {
-	local now
 	echo 3 >/proc/sys/vm/drop_caches
-	now=$(awk '/^MemAvailable/ { print int($2 / 1024) }' /proc/meminfo)
-	((now >= $1))
+	awk '/^MemAvailable/ { print int($2 / 1024) }' /proc/meminfo
+}
+
+memory_within() { (($(memory_now) >= $1)); }
+
+# What was freed before comes back little by little: CPUs keep pages for themselves, RCU others.
+memory_at_rest()
+{
+	local before=0 now
+	now=$(memory_now)
+	while ((now > before)); do
+		before=$now
+		sleep 1.5
+		now=$(memory_now)
+	done
+	echo "$before"
 }
 
 test_G06_memory_is_back()
 {
 	local before round store
 	load_module tally_core
-	echo 3 >/proc/sys/vm/drop_caches
-	before=$(awk '/^MemAvailable/ { print int($2 / 1024) }' /proc/meminfo)
+	before=$(memory_at_rest)
 	for round in 1 2 3 4; do
 		store=flat
 		((round % 2)) || store=sparse
@@ -426,7 +535,6 @@ test_G06_memory_is_back()
 		1 | 2) rmmod tally_ram ;;
 		3 | 4) tallyctl ram remove tram0 ;;
 		esac
-		echo 3 >/proc/sys/vm/drop_caches
 		wait_until memory_within $((before - 64))
 		not loaded tally_ram || rmmod tally_ram
 	done

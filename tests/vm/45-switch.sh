@@ -2,6 +2,8 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="accounting switched under load, and CPUs that come and go"
 LONG="live_switch_keeps_data M01_CPU_hotplug_under_load shadow_agrees_at_1000_quiesces E08_signals_while_a_switch_waits"
+BEHIND_MQ="percpu_cells_across_CPUs M01_CPU_hotplug_under_load shadow_agrees_at_1000_quiesces
+	E08_signals_while_a_switch_waits switch_waits_for_IO_in_flight"
 
 # Jobs count what they did: what the disk counted is the same, whatever the
 # modes were meanwhile, as long as they count.

@@ -2,6 +2,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="the load generator, by way of tallybench run --engine kernel"
 LONG="duration_holds P09_odd_depths_are_reached"
+BEHIND_MQ="P09_odd_depths_are_reached counts_are_exact"
 
 # bench DISK OPTION...: a run by the kernel; its JSON goes to $tmp/json
 bench()
@@ -292,7 +293,7 @@ test_P09_odd_depths_are_reached()
 	local depth
 	load_modules
 	tallyctl ram add disk --size 4K --backing null --completion timer \
-		--completion-ns 3000000000 --profile linux-4.20
+		--completion-ns 3000000000 --profile linux-4.20 ${QUEUE:+--depth 4095}
 	settle
 	for depth in 3 100 1000 4095; do
 		tallybench run --engine kernel --device "$(node_of disk)" --depth $depth \

@@ -97,6 +97,7 @@ test_json_follows_the_schemas()
 		tallyctl $verb --json >"$json/$verb.json"
 	done
 	tallyctl ram list --json >"$json/ram-list.json"
+	tallyctl ram show "$(our_disks | grep ram)" --json >"$json/ram-show.json"
 	python3 tests/unit/schema/validate.py docs/schema "$json"
 	same 'no "table\' "$(jq -r '.devices[1].name' "$json/info.json")"
 }

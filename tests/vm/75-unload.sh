@@ -2,6 +2,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="modules under maps: kept while in use, loaded and unloaded again"
 LONG="unload_refused_under_load"
+BEHIND_MQ="F02_held_open tally_ram_stays_while_its_disk_is_a_lower"
 
 # shellcheck source=tests/vm/maps.sh
 . tests/vm/maps.sh

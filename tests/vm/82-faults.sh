@@ -24,6 +24,7 @@ faults()
 }
 
 test_ram_add() { faults ram_add; }
+test_ram_set() { faults ram_set; }
 test_ram_remove() { faults ram_remove; }
 test_map_life() { faults map_life; }
 test_table_load() { faults table_load; }

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034,SC2154
 
-DESCRIPTION="what an idle disk costs: less than 64 KiB beside data and per-CPU cells"
+DESCRIPTION="what an idle disk costs: less than 64 KiB beside data, requests and per-CPU cells"
 LONG="maps sparse_disks"
+BEHIND_MQ="null_disks sparse_disks"
 
 # weigh KIND [LOWER]: bytes that a disk of the kind leaves in use, the least of
 # three batches: others allocate meanwhile. All from one process, whose own memory
@@ -17,6 +18,8 @@ weigh()
 		from blktally import *
 
 		DISKS, LIMIT = 100, 64 << 10
+		if QUEUE:	# the queue's 64 requests, and twice as many of its scheduler
+		    LIMIT += 3 * 64 * 512
 		control = Control()
 		kind = sys.argv[1]
 

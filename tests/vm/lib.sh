@@ -10,7 +10,15 @@ bin=build/user-release/userspace
 control=/dev/blktally/control
 modules=(tally_core tally_ram tally_map tally_gen)
 
-tallyctl() { "$bin/tallyctl/tallyctl" "$@"; }
+# QUEUE is "mq" in tests that are to have their RAM disks behind blk-mq. Without a
+# scheduler: that would hold I/O back, and make one of two.
+tallyctl()
+{
+	if [[ $QUEUE && ${1-} == ram && ${2-} == add && " $* " != *" --queue "* ]]; then
+		set -- "$@" --queue "$QUEUE" --no-sched
+	fi
+	"$bin/tallyctl/tallyctl" "$@"
+}
 tallybench() { "$bin/tallybench/tallybench" "$@"; }
 
 # fail TEXT...: end the test
@@ -70,7 +78,13 @@ not() { ! "$@"; }
 loaded() { [[ -d /sys/module/$1 ]]; }
 
 # load_module NAME [PARAMETER...]: from the build tree
-load_module() { insmod "$kmod/$1.ko" "${@:2}"; }
+load_module()
+{
+	if [[ $QUEUE && $* == tally_ram*nr_devices=* ]]; then
+		set -- "$@" "queue=$QUEUE" no_sched=1
+	fi
+	insmod "$kmod/$1.ko" "${@:2}"
+}
 
 # load_modules: those that are not there yet
 load_modules()
@@ -88,6 +102,22 @@ unload_modules()
 	for ((n = ${#modules[@]} - 1; n >= 0; n--)); do
 		! loaded "${modules[n]}" || rmmod "${modules[n]}"
 	done
+}
+
+# refuses REGEX PARAMETER...: tally_ram does not load, the kernel log says REGEX,
+# and nothing is left
+refuses()
+{
+	local regex=$1 status=0 mark
+	shift
+	mark="refuses $*"
+	echo "<6>$mark" >/dev/kmsg
+	insmod "$kmod/tally_ram.ko" "$@" 2>"$tmp/err" || status=$?
+	same 1 "$status" "insmod tally_ram $*"
+	not loaded tally_ram
+	matches "$regex" "$(dmesg | grep -F -A 20 "$mark" | tail -n +2)" "$*"
+	same '' "$(our_disks)" "disks after $*"
+	same 0 "$(references tally_core)" "references after $*"
 }
 
 # references NAME: the reference count of a module

@@ -16,6 +16,8 @@ import subprocess
 import time
 
 CONTROL = "/dev/blktally/control"
+# Of RAM disks that are made without saying which; tests/vm/run sets it.
+QUEUE = os.environ.get("QUEUE", "")
 IOC_TYPE = 0xBC
 ABI = 1
 HEAD = 24
@@ -25,7 +27,8 @@ INFO_RECORD = 600
 COMMANDS = {
     0x00: ("INFO", 80), 0x01: ("LIST", 48), 0x02: ("DISK_GET", 760),
     0x03: ("SET", 256), 0x04: ("PROFILES", 48), 0x05: ("MODES", 48),
-    0x10: ("RAM_ADD", 296), 0x11: ("RAM_REMOVE", 160),
+    0x10: ("RAM_ADD", 360), 0x11: ("RAM_REMOVE", 160),
+    0x12: ("RAM_SET", 256), 0x13: ("RAM_SETTINGS", 176),
     0x20: ("MAP_CREATE", 360), 0x21: ("MAP_LOAD", 176),
     0x22: ("MAP_RESUME", 160), 0x23: ("MAP_SUSPEND", 160),
     0x24: ("MAP_CLEAR", 160), 0x25: ("MAP_REMOVE", 160),
@@ -164,10 +167,23 @@ def ref(name=b"", major=0, minor=0):
     return text(name, 128) + struct.pack("<II", major, minor)
 
 
-def ram_add(name="", profile="", backing="", store="", completion="", sectors=2048,
-            completion_ns=0, block_size=0, node=-1):
-    return (text(name, 128) + text(profile, 32) + text(backing, 16) + text(store, 16) +
-            text(completion, 16) + struct.pack("<QQIi", sectors, completion_ns, block_size, node))
+def ram_add(name="", profile="", backing="", store="", queue=QUEUE, completion="", jitter="",
+            sectors=2048, completion_ns=0, jitter_ns=0, block_size=0, node=-1, submit_queues=0,
+            poll_queues=0, depth=0, max_sectors=0, io_min=0, io_opt=0):
+    return (text(name, 128) + text(profile, 32) +
+            b"".join(text(word, 16) for word in (backing, store, queue, completion, jitter)) +
+            struct.pack("<QQQIiIIIIII", sectors, completion_ns, jitter_ns, block_size, node,
+                        submit_queues, poll_queues, depth, max_sectors, io_min, io_opt))
+
+
+def ram_added(out):
+    """The number and the name of a disk, from the answer"""
+    return struct.unpack_from("<II", out, 320), out[328:360].split(b"\0")[0].decode()
+
+
+# Flags of RAM_ADD
+READONLY, SHARED_TAGS, TAG_BITMAP, NO_SCHED, BLOCKING, PER_NODE = 1, 4, 8, 16, 32, 64
+VIRT_BOUNDARY, ROTATIONAL, NO_DISCARD = 128, 256, 512
 
 
 def set_modes(name, profile="", inflight="", pending="", ticks="", clock=""):
@@ -187,9 +203,10 @@ class Disk:
         self.sysfs = f"/sys/block/{name}"
 
     @classmethod
-    def add(cls, control, **options):
-        out = control.must("RAM_ADD", ram_add(**options))
-        return cls(out[264:296].split(b"\0")[0].decode())
+    def add(cls, control, flags=0, **options):
+        if QUEUE and "queue" not in options:
+            flags |= NO_SCHED  # as lib.sh has it
+        return cls(ram_added(control.must("RAM_ADD", ram_add(**options), flags))[1])
 
     @classmethod
     def map(cls, control, name, table, profile=""):
@@ -275,6 +292,38 @@ def block_range(fd, command, start, length):
 
 def direct_buffer(size):
     return mmap.mmap(-1, (size + mmap.PAGESIZE - 1) // mmap.PAGESIZE * mmap.PAGESIZE)
+
+
+class Image:
+    """What a disk holds must be what was written to it: zeroes at first."""
+
+    def __init__(self, disk, size, what):
+        self.node, self.size, self.what = disk.node, size, what
+        self.fd = os.open(disk.node, os.O_RDWR | os.O_DIRECT)
+        self.wanted = bytearray(size)
+        self.buffer = direct_buffer(size)
+
+    def write(self, start, data):
+        self.wanted[start:start + len(data)] = data
+        self.buffer[:len(data)] = data
+        same(len(data), os.pwritev(self.fd, [memoryview(self.buffer)[:len(data)]], start), self.what)
+
+    def clear(self, command, start, length):
+        """BLKDISCARD or BLKZEROOUT"""
+        self.wanted[start:start + length] = bytes(length)
+        same(0, block_range(self.fd, command, start, length), self.what)
+
+    def check(self, start=0, length=None):
+        length = self.size if length is None else length
+        same(length, os.preadv(self.fd, [memoryview(self.buffer)[:length]], start), self.what)
+        assert self.buffer[:length] == self.wanted[start:start + length], f"{self.what}: at {start}"
+
+    def check_cached(self):
+        with open(self.node, "rb") as f:
+            assert f.read() == self.wanted, f"{self.what}: buffered"
+
+    def close(self):
+        os.close(self.fd)
 
 
 class Aio:

@@ -27,8 +27,8 @@ import threading
 import time
 from collections import Counter
 
-from blktally import (CONTROL, HEAD, INFO_RECORD, NUMBER, SIZE, Control, libc, ram_add,
-                      ref, request, same, set_modes, text)
+from blktally import (CONTROL, HEAD, INFO_RECORD, NUMBER, READONLY, SHARED_TAGS, SIZE, Control,
+                      libc, ram_add, ram_added, ref, request, same, set_modes, text)
 
 libc.syscall.argtypes = [ctypes.c_long] * 4
 libc.pwrite.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64]
@@ -399,8 +399,8 @@ class Ram:
     def __init__(self, control, name, flags=0, **options):
         self.control, self.name = control, name
         out = control.must("RAM_ADD", ram_add(name=name, **options), flags)
-        self.dev = "%u:%u" % struct.unpack_from("<II", out, 256)
-        self.disk = out[264:296].split(b"\0")[0].decode()
+        number, self.disk = ram_added(out)
+        self.dev = "%u:%u" % number
         self.node = f"/dev/{self.disk}"
 
     def remove(self):
@@ -496,6 +496,10 @@ RAM_VARIANTS = {
     "ram flat inline of a node": (dict(sectors=32, node=0), False),
     "ram sparse inline linux-5.0": (dict(store="sparse", profile="linux-5.0"), False),
     "ram sparse timer": (dict(store="sparse", completion="timer"), False),
+    "null mq timer": (dict(backing="null", queue="mq", completion="timer", depth=8), True),
+    "ram sparse mq polled": (dict(store="sparse", queue="mq", poll_queues=2, submit_queues=2,
+                                  depth=4), False),
+    "null mq shared": (dict(backing="null", queue="mq", depth=8), False),
 }
 
 
@@ -503,12 +507,12 @@ def ram_add_group(injector):
     control = Control()
     taken = Ram(control, "taken", backing="null")
     for what, (options, whole) in RAM_VARIANTS.items():
-        flags = 1 if "readonly" in what else 0
+        flags = READONLY if "readonly" in what else SHARED_TAGS if "shared" in what else 0
         add = Command(control, "RAM_ADD",
                       ram_add(name="new" if whole else "taken", **options), flags)
 
         def undo():
-            disk = add.data.raw[264:296].split(b"\0")[0].decode()
+            disk = ram_added(add.data.raw)[1]
             same(bytes(4096), direct(f"/dev/{disk}"), disk)
             same("new", get(f"/sys/block/{disk}/tally/name").strip(), disk)
             control.must("RAM_REMOVE", ref("new"))
@@ -520,6 +524,32 @@ def ram_add_group(injector):
                 undo=undo_null if "null" in what else undo, end=0 if whole else errno.EEXIST,
                 kind="add disk")
     taken.remove()
+
+
+def ram_set_group(injector):
+    """The first cap of an inline disk: its I/O needs more than its caller's stack from there on"""
+    control = Control()
+    made = []
+
+    def prepare():
+        if not made:
+            made.append(Ram(control, "capped", backing="null"))
+
+    def check(_):
+        same("0", get(f"/sys/block/{made[0].disk}/ram/iops").strip())
+        same(bytes(4096), direct(made[0].node), "read without a cap")
+
+    def undo():
+        disk = made.pop()
+        same("100000", get(f"/sys/block/{disk.disk}/ram/iops").strip())
+        same(bytes(4096), direct(disk.node), "read with a cap")
+        disk.remove()
+        prepare()
+
+    cap = Command(control, "RAM_SET", ref("capped") + text("iops", 32) + text("100000", 64))
+    exhaust("ram set, a cap", cap, injector=injector, control=control, prepare=prepare, check=check,
+            undo=undo)
+    made.pop().remove()
 
 
 def ram_remove_group(injector):
@@ -876,15 +906,16 @@ def module_load_group(injector):
     # The loader's own allocations are the core's alone (and its jump labels warn
     # when there is no memory for them); the others' init functions have none.
     with injector.below_modules():
-        exhaust("load tally_ram with a disk",
-                Load(path_of("tally_ram"), "nr_devices=1 backing=null"), injector=Workers(),
-                undo=unload("tally_ram"), kind="add disk", step=5)
+        for parameters in ("nr_devices=1 backing=null", "nr_devices=1 backing=null queue=mq"):
+            exhaust(f"load tally_ram {parameters}", Load(path_of("tally_ram"), parameters),
+                    injector=Workers(), undo=unload("tally_ram"), kind="add disk", step=5)
         unload("tally_core")()
         exhaust("load tally_core", Load(path_of("tally_core")), injector=injector,
                 undo=unload("tally_core"))
         load("tally_core")()
     for name, parameters in (("tally_gen", ""), ("tally_map", ""),
-                             ("tally_ram", "nr_devices=2 backing=null")):
+                             ("tally_ram", "nr_devices=2 backing=null"),
+                             ("tally_ram", "nr_devices=2 backing=null queue=mq")):
         exhaust(f"unload {name} {parameters}".strip(), Unload(name), injector=injector,
                 prepare=lambda: os.path.exists(f"/sys/module/{name}") or load(name, parameters)(),
                 undo=load(name, parameters))
