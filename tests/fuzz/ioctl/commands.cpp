@@ -102,7 +102,7 @@ std::vector<Command> make_commands() {
 
     c = START(RAM_SET, tally_ram_set);
     c.names = Names::Ram;
-    c.weight = 4;
+    c.weight = 2; // most wait for a freeze, and so for RCU
     c.strings = {STRING(tally_ram_set, setting), STRING(tally_ram_set, value)};
     c.own = {ERANGE};
     c.own_spared = {{ENODEV, "only between the removal's start and its end"}};

@@ -100,7 +100,7 @@ void ram_add(Request& rq, const World& w, Random& random) {
         add.io_min = static_cast<uint32_t>(4096 * (1 + random.below(16)));
         add.io_opt = static_cast<uint32_t>(add.io_min * random.below(4));
     }
-    if (random.percent(40))
+    if (random.percent(20))
         queues_of(add, random);
 }
 
