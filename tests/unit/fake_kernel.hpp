@@ -222,7 +222,7 @@ private:
                 return 0;
             });
         case _IOC_NR(TALLY_RAM_SETTINGS):
-            return with_disk<tally_ram_settings>(raw, 0, [](auto& arg, FakeDisk& disk) {
+            return with_disk<tally_ram_settings>(raw, 0, [this](auto& arg, FakeDisk& disk) {
                 return answer(arg, "size " + std::to_string(disk.info.sectors * 512) + "\n");
             });
         case _IOC_NR(TALLY_MAP_CREATE): {
