@@ -17,6 +17,16 @@ constexpr char guard = '\n';
 
 using Parse = std::uint64_t (*)(std::string_view, std::uint64_t);
 
+// What cannot be parsed is an error of usage.
+std::uint64_t
+parsed(const std::string& name, const std::string& text, std::uint64_t max, Parse parse) {
+    try {
+        return parse(text, max);
+    } catch (const std::invalid_argument& e) {
+        throw CLI::ValidationError(name, e.what());
+    }
+}
+
 CLI::Option* add_parsed(CLI::App& verb,
                         const char* name,
                         std::uint64_t& value,
@@ -26,11 +36,7 @@ CLI::Option* add_parsed(CLI::App& verb,
                         Parse parse,
                         const char* type) {
     auto store = [&value, name, min, max, parse](const std::string& text) {
-        try {
-            value = parse(text, max);
-        } catch (const std::invalid_argument& e) {
-            throw CLI::ValidationError(name, e.what());
-        }
+        value = parsed(name, text, max, parse);
         if (value < min)
             throw CLI::ValidationError(name,
                                        "\"" + text + "\" is less than " + std::to_string(min));
@@ -84,6 +90,10 @@ CLI::Option* add_size(CLI::App& verb,
                       std::uint64_t min,
                       std::uint64_t max) {
     return add_parsed(verb, name, value, about, min, max, parse_size, "SIZE");
+}
+
+std::uint64_t size_of(const std::string& name, const std::string& text) {
+    return parsed(name, text, std::numeric_limits<std::uint64_t>::max(), parse_size);
 }
 
 CLI::Option* add_json(CLI::App& verb, bool& value) {

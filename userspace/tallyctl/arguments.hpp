@@ -39,6 +39,9 @@ CLI::Option* add_size(CLI::App& verb,
                       std::uint64_t min = 0,
                       std::uint64_t max = std::numeric_limits<std::uint64_t>::max());
 
+// One such size in what an option takes.
+std::uint64_t size_of(const std::string& name, const std::string& text);
+
 CLI::Option* add_json(CLI::App& verb, bool& value);
 CLI::Option* add_no_load(CLI::App& verb, bool& value);
 

@@ -5,7 +5,6 @@
 
 #include "blktally/device.hpp"
 #include "blktally/error.hpp"
-#include "blktally/number.hpp"
 
 namespace tally {
 
@@ -23,7 +22,7 @@ std::pair<std::string, std::string> setting_of(const std::string& text) {
         throw CLI::ValidationError("SETTING", "\"" + text + "\" is not SETTING=VALUE");
     std::string name = text.substr(0, equals), value = text.substr(equals + 1);
     if (name == "size" || name == "bandwidth")
-        value = std::to_string(parse_size(value));
+        value = std::to_string(size_of(name, value));
     return {name, value};
 }
 
