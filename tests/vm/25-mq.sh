@@ -546,8 +546,8 @@ test_jitter_has_the_mean_that_was_asked_for()
 		        aio = Aio(disk.node)
 		        def each():
 		            before = disk.stat()
-		            for _ in range(0, COUNT, 60):
-		                for _ in range(60):
+		            for _ in range(0, COUNT, 10):
+		                for _ in range(10):
 		                    aio.submit(False)
 		                while aio.flying:
 		                    aio.reap(aio.flying)
@@ -557,7 +557,7 @@ test_jitter_has_the_mean_that_was_asked_for()
 		        # busy otherwise timers are late.
 		        took = [each() for _ in range(4)]
 		        aio.close()
-		        assert 0.75 * mean <= min(took) <= 2.2 * mean, f"{queue} {jitter}: {took} ns each"
+		        assert 0.75 * mean <= min(took) <= 3 * mean, f"{queue} {jitter}: {took} ns each"
 		        # Timers are late, never early; with nothing but 20 ms, or none, one end were empty.
 		        slow = Disk.add(control, queue=queue, backing="null", sectors=8, completion="timer",
 		                        completion_ns=max(1, 20 * base // 10**6 * 10**6), jitter=jitter,
