@@ -340,14 +340,19 @@ void tally_ram_destroy_all(void)
 
 /* --------------------------------------------------------------- quiesce */
 
-static int ram_quiesce(struct tally_disk *td, union tally_modes next)
+static int quiesce(struct tally_ram *r)
 {
-	if (!freeze(container_of(td, struct tally_ram, td), true))
+	if (!freeze(r, true))
 		return -EINTR;
 	/* What was counted under the references is seen, as the last is gone. */
 	smp_acquire__after_ctrl_dep();
-	tally_disk_quiesced(td);
+	tally_disk_quiesced(&r->td);
 	return 0;
+}
+
+static int ram_quiesce(struct tally_disk *td, union tally_modes next)
+{
+	return quiesce(td_to_ram(td));
 }
 
 static void ram_unquiesce(struct tally_disk *td)
@@ -362,14 +367,14 @@ static void ram_unquiesce(struct tally_disk *td)
  */
 static int ram_mq_quiesce(struct tally_disk *td, union tally_modes next)
 {
-	struct tally_ram *r = container_of(td, struct tally_ram, td);
+	struct tally_ram *r = td_to_ram(td);
 	int err;
 
 	r->changes_iostats = natively_counted(td->acct.modes) !=
 			     natively_counted(next);
 	if (r->changes_iostats)
 		tally_iostats_hold(td->disk->queue, &r->iostats);
-	err = ram_quiesce(td, next);
+	err = quiesce(r);
 	if (err && r->changes_iostats)
 		tally_iostats_drop(td->disk->queue);
 	return err;
@@ -377,7 +382,7 @@ static int ram_mq_quiesce(struct tally_disk *td, union tally_modes next)
 
 static void ram_mq_unquiesce(struct tally_disk *td)
 {
-	struct tally_ram *r = container_of(td, struct tally_ram, td);
+	struct tally_ram *r = td_to_ram(td);
 
 	if (r->changes_iostats)
 		tally_iostats_commit(td->disk->queue, &r->iostats,
@@ -399,7 +404,7 @@ int ram_set_ends(struct tally_ram *r)
 		return 0;
 	err = ends == COMPLETE_INLINE ? 0 : ram_records_init(r);
 	if (!err)
-		err = ram_quiesce(&r->td, r->td.acct.modes);
+		err = quiesce(r);
 	if (err)
 		return err;
 	r->ends = ends;
@@ -452,15 +457,16 @@ int ram_resize(struct tally_ram *r, sector_t sectors, struct tally_request *rq)
 	if (!err && sectors < old)
 		err = sync_blockdev(disk->part0);
 	if (!err)
-		err = ram_quiesce(&r->td, r->td.acct.modes);
+		err = quiesce(r);
 	if (err)
 		return err;
 	WRITE_ONCE(r->sectors, sectors);
 	ram_unquiesce(&r->td);
 	set_capacity_and_notify(disk, sectors);
-	if (sectors < old)
-		invalidate_bdev(disk->part0);
-	if (r->backing == BACKING_RAM && sectors < old)
+	if (sectors >= old)
+		return 0;
+	invalidate_bdev(disk->part0);
+	if (r->backing == BACKING_RAM)
 		ram_store_zero(&r->store, (u64)sectors << SECTOR_SHIFT,
 			       (u64)(old - sectors) << SECTOR_SHIFT, true);
 	return 0;
@@ -468,8 +474,7 @@ int ram_resize(struct tally_ram *r, sector_t sectors, struct tally_request *rq)
 
 static void ram_info(struct tally_disk *td, struct tally_disk_info *info)
 {
-	ram_describe(container_of(td, struct tally_ram, td), info->detail,
-		     sizeof(info->detail));
+	ram_describe(td_to_ram(td), info->detail, sizeof(info->detail));
 }
 
 static const struct tally_disk_ops ram_bio_disk_ops = {

@@ -130,8 +130,7 @@ static struct tally_ram *ram_get(const struct tally_ref *ref,
 {
 	struct tally_disk *td = tally_disk_get(ref, TALLY_KIND_RAM, rq);
 
-	return IS_ERR(td) ? ERR_CAST(td) :
-			    container_of(td, struct tally_ram, td);
+	return IS_ERR(td) ? ERR_CAST(td) : td_to_ram(td);
 }
 
 static int run_remove(struct tally_request *rq)

@@ -147,15 +147,16 @@ arrange_end(struct tally_ram *r, struct blk_mq_hw_ctx *hctx, struct request *rq,
 	    blk_status_t status)
 {
 	struct ram_request *own = blk_mq_rq_to_pdu(rq);
+	const bool polled = is_polled(hctx, rq);
 
 	if (unlikely(blk_should_fake_timeout(rq->q))) {
 		WRITE_ONCE(own->lost, true);
 		return;
 	}
 	own->status = status;
-	if (is_polled(hctx, rq) && !READ_ONCE(r->removing))
+	if (polled && !READ_ONCE(r->removing))
 		end_when_polled(hctx->driver_data, own);
-	else if (r->ends == COMPLETE_INLINE || is_polled(hctx, rq))
+	else if (polled || r->ends == COMPLETE_INLINE)
 		end_request(rq, status);
 	else if (r->ends == COMPLETE_SOFTIRQ)
 		blk_mq_complete_request(rq);
@@ -503,7 +504,7 @@ static bool count_started(struct request *rq, void *data)
 /* What the block layer counts up to 6.15: tags in use that have started. */
 void ram_mq_inflight(struct tally_disk *td, unsigned int inflight[2])
 {
-	struct tally_ram *r = container_of(td, struct tally_ram, td);
+	struct tally_ram *r = td_to_ram(td);
 	struct counting c = { .queue = td->disk->queue, .inflight = inflight };
 
 	inflight[0] = inflight[1] = 0;

@@ -97,10 +97,14 @@ struct tally_ram {
 	struct list_head node;		/* under ram_lock */
 };
 
+static inline struct tally_ram *td_to_ram(struct tally_disk *td)
+{
+	return container_of(td, struct tally_ram, td);
+}
+
 static inline struct tally_ram *disk_to_ram(struct gendisk *disk)
 {
-	return container_of((struct tally_disk *)disk->private_data,
-			    struct tally_ram, td);
+	return td_to_ram(disk->private_data);
 }
 
 /* May what carries out an I/O of this disk sleep? */
