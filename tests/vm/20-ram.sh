@@ -23,12 +23,9 @@ test_data_in_every_store_and_block_size()
 		        image = Image(disk, SIZE, what)
 		        # Never written, so zeroes; then extents of all lengths, one over the other.
 		        for _ in range(60):
-		            length = block * chance.choice((1, 2, 3, 7, 8, 9, 33, 64))
-		            start = block * chance.randrange((SIZE - length) // block + 1)
+		            start, length = image.extent(chance, block, (1, 2, 3, 7, 8, 9, 33, 64))
 		            image.write(start, chance.randbytes(length))
-		            length = block * chance.choice((1, 5, 16, 31))
-		            start = block * chance.randrange((SIZE - length) // block + 1)
-		            image.check(start, length)
+		            image.check(*image.extent(chance, block, (1, 5, 16, 31)))
 		        image.check()
 		        image.check_cached()
 		        if block > 512:

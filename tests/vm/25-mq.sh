@@ -25,8 +25,7 @@ test_data_in_every_completion()
 		        same("1024", disk.read("queue/logical_block_size"), what)
 		        image = Image(disk, SIZE, what)
 		        for _ in range(25):
-		            length = 1024 * chance.choice((1, 2, 3, 4, 7, 8, 33, 64))
-		            start = 1024 * chance.randrange((SIZE - length) // 1024 + 1)
+		            start, length = image.extent(chance, 1024, (1, 2, 3, 4, 7, 8, 33, 64))
 		            if chance.random() < 0.2:
 		                image.clear(BLKZEROOUT, start, length)
 		            else:

@@ -49,6 +49,13 @@ libc.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p]
 libc.syscall.restype = ctypes.c_long
 
 
+def syscall(number, *arguments):
+    result = libc.syscall(ctypes.c_long(number), *arguments)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
 def same(wanted, got, what=""):
     assert wanted == got, f"{what}: wanted {wanted!r}, got {got!r}"
 
@@ -308,6 +315,11 @@ class Image:
         self.buffer[:len(data)] = data
         same(len(data), os.pwritev(self.fd, [memoryview(self.buffer)[:len(data)]], start), self.what)
 
+    def extent(self, chance, block, counts):
+        """Where one of so many blocks may begin, and its length"""
+        length = block * chance.choice(counts)
+        return block * chance.randrange((self.size - length) // block + 1), length
+
     def clear(self, command, start, length):
         """BLKDISCARD or BLKZEROOUT"""
         self.wanted[start:start + length] = bytes(length)
@@ -339,21 +351,14 @@ class Aio:
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.buffer))
         self.context = ctypes.c_ulong(0)
         self.flying = 0
-        self._call(self.SETUP, ctypes.c_int(depth), ctypes.byref(self.context))
-
-    @staticmethod
-    def _call(number, *arguments):
-        result = libc.syscall(ctypes.c_long(number), *arguments)
-        if result < 0:
-            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-        return result
+        syscall(self.SETUP, ctypes.c_int(depth), ctypes.byref(self.context))
 
     def submit(self, write, offset=0):
         iocb = ctypes.create_string_buffer(
             struct.pack("<QIIHhIQQqQII", 0, 0, 0, self.WRITE if write else self.READ, 0,
                         self.fd, self.address, self.block, offset, 0, 0, 0), 64)
         pointer = ctypes.c_void_p(ctypes.addressof(iocb))
-        same(1, self._call(self.SUBMIT, self.context, ctypes.c_long(1), ctypes.byref(pointer)))
+        same(1, syscall(self.SUBMIT, self.context, ctypes.c_long(1), ctypes.byref(pointer)))
         self.flying += 1
 
     def reap(self, least=0):
@@ -361,7 +366,7 @@ class Aio:
         if not self.flying:
             return 0
         events = ctypes.create_string_buffer(32 * self.flying)
-        count = self._call(self.GETEVENTS, self.context, ctypes.c_long(least),
+        count = syscall(self.GETEVENTS, self.context, ctypes.c_long(least),
                            ctypes.c_long(self.flying), events, None)
         for i in range(count):
             same(self.block, struct.unpack_from("<q", events, 32 * i + 16)[0], "result of an I/O")
@@ -374,5 +379,5 @@ class Aio:
 
     def close(self):
         self.drain()
-        self._call(self.DESTROY, self.context)
+        syscall(self.DESTROY, self.context)
         os.close(self.fd)

@@ -5,7 +5,7 @@ import mmap
 import os
 import struct
 
-from blktally import direct_buffer, libc
+from blktally import direct_buffer, syscall
 
 SETUP, ENTER = 425, 426
 IOPOLL = 1
@@ -16,20 +16,13 @@ SQ_RING, CQ_RING, SQES = 0, 0x8000000, 0x10000000
 SQE, CQE = 64, 16
 
 
-def call(number, *arguments):
-    result = libc.syscall(ctypes.c_long(number), *arguments)
-    if result < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return result
-
-
 class Uring:
     """A ring whose I/O is polled, on one disk."""
 
     def __init__(self, node, depth=8, block=4096):
         params = ctypes.create_string_buffer(120)
         struct.pack_into("<I", params, 8, IOPOLL)
-        self.ring = call(SETUP, ctypes.c_uint(depth), params)
+        self.ring = syscall(SETUP, ctypes.c_uint(depth), params)
         sq_entries, cq_entries = struct.unpack_from("<II", params, 0)
         self.sq = dict(zip(("head", "tail", "mask", "entries", "flags", "dropped", "array"),
                            struct.unpack_from("<7I", params, 40)))
@@ -58,8 +51,8 @@ class Uring:
         assert self._enter(1, 0, 0) == 1
 
     def _enter(self, submit, least, flags):
-        return call(ENTER, ctypes.c_uint(self.ring), ctypes.c_uint(submit), ctypes.c_uint(least),
-                    ctypes.c_uint(flags), None, ctypes.c_size_t(0))
+        return syscall(ENTER, ctypes.c_uint(self.ring), ctypes.c_uint(submit), ctypes.c_uint(least),
+                       ctypes.c_uint(flags), None, ctypes.c_size_t(0))
 
     def reap(self, count):
         """Polls until COUNT have ended: bytes read or, negative, the error of each"""
