@@ -32,7 +32,7 @@ struct Options {
         static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
     int64_t calls = 100'000;
     double seconds = 1e9;
-    unsigned callers = 3;
+    unsigned callers = 5;
 };
 
 bool parse(int argc, char** argv, Options& o) {

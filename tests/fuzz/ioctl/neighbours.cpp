@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "neighbours.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -119,20 +120,22 @@ void store_sysfs(const World& w, const Disk& d, Random& random, Activity& activi
 } // namespace
 
 void Racer::run(std::stop_token stop) {
+    const std::stop_callback wake(stop, [this] {
+        at_ = &nothing_;
+        at_.notify_one();
+    });
     while (!stop.stop_requested()) {
+        at_.wait(nullptr); // polling would cost more than what we are here for
         volatile uint8_t* at = at_;
-        if (!at) {
-            busy_ = false;
-            std::this_thread::sleep_for(200us);
+        if (!at || stop.stop_requested())
             continue;
-        }
         busy_ = true;
-        for (unsigned n = 0; n < 64; n++) {
+        while (at_ == at) {
             *at = values_[1];
             *at = values_[0];
         }
+        busy_ = false;
     }
-    busy_ = false;
 }
 
 void Racer::race(uint8_t* at, uint8_t other, const std::function<void()>& call) {
@@ -140,6 +143,7 @@ void Racer::race(uint8_t* at, uint8_t other, const std::function<void()>& call) 
     values_[0] = *at;
     values_[1] = other;
     at_ = at;
+    at_.notify_one();
     while (!busy_)
         ::sched_yield();
     call();
@@ -151,8 +155,12 @@ void Racer::race(uint8_t* at, uint8_t other, const std::function<void()>& call) 
 void visit(
     std::stop_token stop, const World& world, bool patient, uint64_t seed, Activity& activity) {
     Random random(seed);
+    auto took = std::chrono::steady_clock::duration::zero();
     while (!stop.stop_requested()) {
-        std::this_thread::sleep_for(std::chrono::microseconds(2000 + random.below(4000)));
+        // Most of the time is for those whose calls are counted.
+        std::this_thread::sleep_for(std::chrono::microseconds(2000 + random.below(4000)) +
+                                    4 * took);
+        const auto begin = std::chrono::steady_clock::now();
         const auto d = world.model.pick(random, patient ? TALLY_KIND_MAP : TALLY_KIND_ANY);
         if (!d)
             continue;
@@ -162,13 +170,15 @@ void visit(
             read_sysfs(*d, random);
         else
             store_sysfs(world, *d, random, activity);
+        took = std::min<std::chrono::steady_clock::duration>(
+            std::chrono::steady_clock::now() - begin, 20ms);
     }
 }
 
 void send_signals(std::stop_token stop, const std::vector<pthread_t>& callers, uint64_t seed) {
     Random random(seed);
     while (!stop.stop_requested()) {
-        std::this_thread::sleep_for(std::chrono::microseconds(1000 + random.below(8000)));
+        std::this_thread::sleep_for(std::chrono::microseconds(2000 + random.below(16000)));
         ::pthread_kill(random.pick(callers), SIGUSR1);
     }
 }

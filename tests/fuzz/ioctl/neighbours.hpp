@@ -26,6 +26,7 @@ private:
     std::mutex one_; // race at a time
     std::atomic<volatile uint8_t*> at_{nullptr};
     std::atomic<bool> busy_{false};
+    volatile uint8_t nothing_ = 0; // where to look once it ends
     uint8_t values_[2] = {};
 };
 
