@@ -34,8 +34,11 @@ public:
             return std::pair(a.device->name, a.name) < std::pair(b.device->name, b.name);
         });
         // Some files of the kernel's say EINVAL where they do not apply.
-        for (File& file : files_)
+        for (File& file : files_) {
+            const Timed timed(
+                run_.report, Span::view, "a first look at", file.device->name.c_str());
             file.error = read_file(file.path(), text_);
+        }
     }
 
     void work() {
