@@ -1,25 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034,SC2154
 
-DESCRIPTION="what an idle disk costs: less than 64 KiB beside data, requests and per-CPU cells"
+DESCRIPTION="what an idle disk costs: less than 64 KiB beside data; behind blk-mq, what null_blk does"
 LONG="maps sparse_disks"
 BEHIND_MQ="null_disks sparse_disks"
 
 # weigh KIND [LOWER]: bytes that a disk of the kind leaves in use, the least of
 # three batches: others allocate meanwhile. All from one process, whose own memory
-# does not grow.
+# does not grow. Most of a disk behind blk-mq is the queue's, and its scheduler's:
+# null_blk's disks, which have the same, are weighed first.
 weigh()
 {
 	load_modules
 	# udevd gives each new disk a process, a record and a watch: not what is weighed.
 	without_udevd
 	python "$@" <<-'END'
-		import gc, sys
+		import gc, subprocess, sys
 		from blktally import *
 
 		DISKS, LIMIT = 100, 64 << 10
-		if QUEUE:	# the queue's 64 requests, and twice as many of its scheduler
-		    LIMIT += 3 * 64 * 512
 		control = Control()
 		kind = sys.argv[1]
 
@@ -46,6 +45,23 @@ weigh()
 		                                                     len(table), 0))
 		    control.must("MAP_RESUME", ref(name))
 
+		def run(*command):
+		    subprocess.run(command, check=True)
+
+		def null_blk():
+		    before = free()
+		    run("modprobe", "null_blk", f"nr_devices={DISKS}", "queue_mode=2", "submit_queues=1",
+		        "hw_queue_depth=64")
+		    cost = (before - free()) // DISKS
+		    run("modprobe", "-r", "null_blk")
+		    return cost
+
+		if QUEUE:
+		    run("modprobe", "configfs")
+		    peer = [null_blk() for _ in range(4)]
+		    print(f"null_blk: {peer} bytes per idle disk")
+		    LIMIT = min(peer[1:]) * 11 // 10
+
 		costs = []
 		for batch in range(4):
 		    before = free()
@@ -68,4 +84,39 @@ test_maps()
 	load_modules
 	tallyctl ram add low --backing null --size 1G >/dev/null
 	weigh map "$(dev_of low)"
+}
+
+# A thousand at once, of each kind, and none has a thread or a timer while it is idle.
+test_a_thousand_disks()
+{
+	load_modules
+	without_udevd
+	python <<-'END'
+		import glob
+		from blktally import *
+
+		KINDS = [{"backing": "null"}, {"store": "sparse"}, {"completion": "timer", "completion_ns": 1000},
+		         {"backing": "null", "queue": "mq"},
+		         {"queue": "mq", "completion": "timer", "completion_ns": 1000, "depth": 8}]
+		control = Control()
+
+		def tasks():
+		    return len(glob.glob("/proc/[0-9]*/task/[0-9]*"))
+
+		def timers():
+		    with open("/proc/timer_list") as file:
+		        return [line for line in file if "tally" in line or "ram_" in line]
+
+		before = tasks()
+		names = [f"many-{n}" for n in range(1000)]
+		for n, name in enumerate(names):
+		    control.must("RAM_ADD", ram_add(name, sectors=16, **KINDS[n % len(KINDS)]))
+		same([], timers())
+		# The kernel's own workers come and go.
+		assert tasks() < before + 20, f"{tasks()} tasks, {before} without disks"
+		same(1000, len(glob.glob("/sys/block/t*/tally")))
+		for name in names:
+		    control.must("RAM_REMOVE", ref(name))
+	END
+	no_trace_left
 }
