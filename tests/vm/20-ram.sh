@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="null and RAM disks: data, names, removal"
+LONG="G06_memory_is_back.mq J06_size_is_no_multiple_of_a_page.mq"
 BEHIND_MQ="removal_while_open F06_removal_under_a_mounted_file_system G06_memory_is_back NOWAIT
 	I01_discard_and_write_zeroes I03_discard_ranges_that_cannot_be J06_size_is_no_multiple_of_a_page
 	N01_odd_partition_on_4096 hints_and_what_it_says_of_itself resize"

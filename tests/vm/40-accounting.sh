@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="accounting: every combination of modes, views, stores, models"
-LONG="round_trips_of_profiles_and_modes A01_by_parameter_ioctl_and_tool"
+LONG="round_trips_of_profiles_and_modes A01_by_parameter_ioctl_and_tool
+	A03_A09_times_of_a_map_and_its_lower.mq A01_map_shows_what_its_lower_shows.mq
+	A09_times_of_short_IO.mq A01_native_with_partitions.mq"
 BEHIND_MQ="A01_native_with_partitions A01_map_shows_what_its_lower_shows A09_time_of_a_busy_disk
 	A09_times_of_short_IO A03_A09_times_of_a_map_and_its_lower A03_busy_time_models
 	stat_never_goes_backwards_across_switches round_trips_of_profiles_and_modes A01_by_parameter_ioctl_and_tool"

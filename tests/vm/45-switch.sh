@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="accounting switched under load, and CPUs that come and go"
-LONG="live_switch_keeps_data M01_CPU_hotplug_under_load shadow_agrees_at_1000_quiesces E08_signals_while_a_switch_waits"
+LONG="live_switch_keeps_data M01_CPU_hotplug_under_load shadow_agrees_at_1000_quiesces
+	E08_signals_while_a_switch_waits percpu_cells_across_CPUs.mq switch_waits_for_IO_in_flight.mq"
 BEHIND_MQ="percpu_cells_across_CPUs M01_CPU_hotplug_under_load shadow_agrees_at_1000_quiesces
 	E08_signals_while_a_switch_waits switch_waits_for_IO_in_flight"
 

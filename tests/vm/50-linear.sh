@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034,SC2154
 DESCRIPTION="linear: where the data go, borders, discard, flush, sizes"
-LONG="discard_loop_under_flips_and_suspends"
+LONG="discard_loop_under_flips_and_suspends L04_nowait_while_tables_and_modes_change.mq
+	A11_discards_over_all_legs_count_once.mq"
 BEHIND_MQ="A11_discards_over_all_legs_count_once I06_no_stale_cache_after_discard
 	flush_without_a_cache_below J02_discard_and_write_zeroes J04_odd_vectors
 	K04_mkfs_finds_nothing_odd nowait L04_nowait_while_tables_and_modes_change
